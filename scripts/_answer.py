@@ -1,0 +1,139 @@
+"""From a window to what may enter memory: ask the model, or the built-in extractor, and pass the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Callable, Optional
+
+from _config import Config
+from _errors import ModelError
+from _observations import Candidate, Observation
+from _prompts import Prompt, fence_for, load_prompt
+from _window import Window, read_answer, render_now, render_transcript, select_known
+
+if TYPE_CHECKING:
+    import _llm
+
+EXTRACTOR = "extractor"
+# Reasoning counts as answer with many providers, so a few hundred tokens of notes need room for thoughts.
+MAX_ANSWER_TOKENS = 4096
+# Above this a cut answer means that too much was asked at a time; below it the model spends its tokens otherwise.
+CUT_RETRY_CHARS = 2_000
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What came of one window: what may enter memory, who proposed it, and the counts of the gate."""
+
+    accepted: "tuple[Candidate, ...]"
+    by: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class AnswerCut(ModelError):
+    """The answer ends at the token limit. What it would have gone on to say is unknown, so less is asked at a time."""
+
+
+def extracted(window: Window, known: Sequence[Observation], config: Config) -> Settled:
+    """The built-in extractor's choice."""
+    from _extract import extract
+
+    safe, secrets = _masked(window)
+    return _judged(extract(safe.messages, config.zone), safe, known, config, EXTRACTOR, secrets)
+
+
+def asked(
+    window: Window,
+    known: Sequence[Observation],
+    config: Config,
+    update: "Callable[[Callable[[_llm.Memo], _llm.Memo]], _llm.Memo]",
+    now: datetime,
+    urgent: bool = False,
+) -> Settled:
+    """A model's answer. Raises AnswerCut, PromptCut and other ModelErrors; ConfigError for a refused key."""
+    import _llm
+
+    safe, secrets = _masked(window)
+    accepted: "list[Settled]" = []
+
+    def accept(found: _llm.Answer) -> Optional[str]:
+        if found.cut and window.size > CUT_RETRY_CHARS:
+            raise AnswerCut(
+                f"{found.model} stopped at its token limit", "set a model with a larger answer limit"
+            )
+        if found.cut:
+            return "cut at the token limit"
+        candidates, fault = read_answer(found.text)
+        if fault:
+            return fault
+        settled = _judged(candidates, safe, known, config, found.model, secrets)
+        if candidates and not settled.accepted and settled.counts["duplicates"] < len(candidates):
+            return "nothing of it is in the conversation"
+        accepted.append(settled)
+        return None
+
+    asking = question(safe, known, config, now)
+    _llm.ask(asking, config.observer_models, config, accept, update, now=lambda: now, urgent=urgent)
+    return accepted[-1]
+
+
+def question(window: Window, known: Sequence[Observation], config: Config, now: datetime) -> "_llm.Question":
+    """The system part never changes, so that providers can cache it; what changes comes behind it."""
+    import _llm
+
+    transcript = render_transcript(window, config.zone)
+    user = load_prompt("observer-window.txt").fill(
+        now=render_now(now, config.zone),
+        known="\n".join(select_known(window, known)) or "nothing yet",
+        fence=fence_for(transcript),
+        transcript=transcript,
+    )
+    return _llm.Question(system_prompt().text, user, MAX_ANSWER_TOKENS)
+
+
+def system_prompt() -> Prompt:
+    """The fixed part of every question."""
+    return load_prompt("observer-system.txt")
+
+
+def is_about_the_window(problem: ModelError) -> bool:
+    """True when a model was reached and its answer was no use: waiting will not change that, less text might."""
+    from _llm import ModelsFailed, PromptCut
+
+    if isinstance(problem, (AnswerCut, PromptCut)):
+        return True
+    kinds = {attempt.kind for attempt in problem.attempts} if isinstance(problem, ModelsFailed) else set()
+    useless = {"bad_reply", "empty", "refused", "refused_by_caller", "prompt_cut", "too_long"}
+    return bool(kinds & useless) and not kinds - useless - {"gone", "not_found"}
+
+
+def _masked(window: Window) -> "tuple[Window, int]":
+    """The window without secrets: neither a model nor the disk gets to see them."""
+    from _gate import mask_messages
+
+    messages, secrets = mask_messages(window.messages)
+    return Window(tuple(messages)), secrets
+
+
+def _judged(
+    candidates: Sequence[Candidate],
+    window: Window,
+    known: Sequence[Observation],
+    config: Config,
+    by: str,
+    secrets: int,
+) -> Settled:
+    from _gate import judge
+
+    verdict = judge(candidates, window.messages, known, config.zone)
+    reasons = [code for code, _text in verdict.refused]
+    counts = {
+        "duplicates": reasons.count("duplicate"),
+        "refused": len(reasons) - reasons.count("duplicate"),
+        "demoted": verdict.demoted,
+        "salvaged": verdict.salvaged,
+        "masked": verdict.masked + secrets,
+    }
+    return Settled(verdict.accepted, by, counts)

@@ -1,0 +1,262 @@
+"""The command line of every layer: parser, the one result object, exit codes, log line, starting another layer.
+
+stdout carries exactly one JSON object on one line, whatever happens; sentences for people go to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Callable, NoReturn, Optional
+
+from _compat import parse_instant, utc_now
+from _config import Config, environment_copy, environment_dir, is_restarted, load_config
+from _errors import ConfigError, MissingPackage, TotalRecallError, UsageError
+from _files import append_log
+
+VERSION = "0.1.0"
+SCHEMA = 1
+EXIT_CODES = """exit codes: 0 ok, nothing to do or locked; 1 unexpected; 2 usage; 3 configuration; 4 busy;
+5 model failed, cursor not moved; 6 refused by a safety check, files unchanged; 130 interrupted"""
+RESTARTED = "TOTAL_RECALL_RESTARTED"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended. `status` is "ok" or "skipped"; `reason` a short code; `facts` are counts and paths, no text."""
+
+    status: str
+    reason: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int = 0
+    error: Optional[TotalRecallError] = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One invocation of a layer. `say` prints a sentence for a person; `progress` is false where nobody looks."""
+
+    layer: str
+    run_id: str
+    now: datetime
+    dry_run: bool
+    config: Config
+    quiet: bool = False
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence on stderr, unless --quiet was given."""
+        if not self.quiet:
+            _say(sentence)
+
+    @property
+    def on_terminal(self) -> bool:
+        """True when a person is looking at stderr."""
+        return sys.stderr.isatty() and not self.quiet
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints become UsageError, so that wrong flags end in JSON too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError instead of printing usage and exiting."""
+        raise UsageError(message, f"see: python3 {Path(self.prog).name} --help")
+
+
+def make_parser(layer: str, documentation: str) -> Parser:
+    """The parser with the flags that all layers share; `documentation` is the layer's docstring."""
+    parser = Parser(
+        prog=f"{layer}.py",
+        description=documentation,
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="look and report; write nothing and ask no model"
+    )
+    parser.add_argument("--workspace", metavar="DIR", help="the OpenClaw workspace (OPENCLAW_WORKSPACE)")
+    parser.add_argument("--json", action="store_true", help="accepted everywhere; the result is JSON anyway")
+    parser.add_argument("--quiet", action="store_true", help="no sentences on stderr")
+    parser.add_argument("--now", metavar="TIME", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"total-recall {VERSION}")
+    return parser
+
+
+def run(
+    layer: str,
+    parser: Parser,
+    work: Callable[[argparse.Namespace, Run], Result],
+    argv: Optional[Sequence[str]] = None,
+    flags: Optional[Callable[[argparse.Namespace], Mapping[str, str]]] = None,
+) -> int:
+    """Parse, configure, work, tell: print the result object, write the log line, return the exit code.
+
+    `flags` gives the variables that this layer's own options set.
+    """
+    os.umask(0o077)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    run_id = uuid.uuid4().hex[:8]
+    dry_run = "--dry-run" in arguments
+    config: Optional[Config] = None
+    try:
+        options = parser.parse_args(arguments)
+        variables = dict(flags(options)) if flags else {}
+        if options.workspace:
+            variables["OPENCLAW_WORKSPACE"] = os.path.abspath(os.path.expanduser(options.workspace))
+        with _interruptible():
+            config = load_config(variables)
+            now = _now(options.now, config)
+            result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet))
+    except MissingPackage as problem:
+        _restart(arguments)
+        result = _failure(problem)
+    except TotalRecallError as problem:
+        result = _failure(problem)
+    except KeyboardInterrupt:
+        result = Result("error", "interrupted", {}, 130, _Interrupted("interrupted"))
+    except Exception as problem:  # noqa: BLE001 - the one place that catches everything, so that stdout stays JSON
+        result = _failure(TotalRecallError(_where(problem), "this is a fault of the program"))
+    _tell(layer, run_id, dry_run, result, config)
+    return result.exit_code
+
+
+class _Interrupted(TotalRecallError):
+    exit_code = 130
+    code = "interrupted"
+
+
+def _failure(problem: TotalRecallError, facts: Optional[Mapping[str, Any]] = None) -> Result:
+    return Result("error", problem.code, facts or {}, problem.exit_code, problem)
+
+
+def failed(problem: TotalRecallError, facts: Mapping[str, Any]) -> Result:
+    """A run that stopped at `problem` but has something to tell all the same."""
+    return _failure(problem, facts)
+
+
+def _where(problem: BaseException) -> str:
+    """Kind and place of an unforeseen error; not its text, which can hold what people said."""
+    trace = problem.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return f"unexpected {type(problem).__name__}{place}"
+
+
+class _interruptible:
+    """Turns SIGTERM into KeyboardInterrupt, so that `with` blocks end in order; Ctrl-C does so by itself."""
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGTERM, self._stop)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    @staticmethod
+    def _stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+
+def _now(text: Optional[str], config: Config) -> datetime:
+    if not text:
+        return utc_now()
+    found = parse_instant(text, config.zone)
+    if found is None:
+        raise UsageError(f"--now is {text!r}", "it takes a time such as 2026-11-30T14:05:00Z")
+    return found
+
+
+def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Optional[Config]) -> None:
+    told: "dict[str, Any]" = {
+        "layer": layer,
+        "status": result.status,
+        "reason": result.reason,
+        "run_id": run_id,
+    }
+    told["dry_run"] = dry_run
+    told.update(result.facts)
+    if result.error:
+        told["error"] = {
+            "code": result.error.code,
+            "message": str(result.error),
+            "hint": result.error.hint,
+        }
+        _say(f"{layer}: {result.error}" + (f" ({result.error.hint})" if result.error.hint else ""))
+    told["schema"] = SCHEMA
+    if config and not dry_run:
+        _log(layer, config, told)
+    try:
+        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads the result; Python would complain once more while closing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
+    """One line a run: time, status and numbers. Never text of a conversation, which no fact holds."""
+    facts = {name: value for name, value in told.items() if name not in ("layer", "schema", "error")}
+    if "error" in told:
+        facts["error"] = told["error"]["code"]
+    line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(facts, separators=(",", ":"))
+    try:
+        append_log(config.logs_dir / f"{layer.replace('_', '-')}.log", line)
+    except TotalRecallError as problem:
+        _say(f"{layer}: no log written: {problem}")
+
+
+def _say(sentence: str) -> None:
+    # A terminal that cannot show a character gets an escape for it, not a traceback.
+    encoding = sys.stderr.encoding or "ascii"
+    try:
+        sys.stderr.write(sentence.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stderr.flush()
+    except (BrokenPipeError, ValueError):
+        pass
+
+
+def _restart(arguments: Sequence[str]) -> None:
+    """Run this command once more in the environment that setup.py made; comes back when there is none."""
+    python = environment_dir() / "bin" / "python"
+    if is_restarted() or not python.exists():
+        return
+    script = os.path.abspath(sys.argv[0])
+    os.execve(str(python), [str(python), script, *arguments], environment_copy({RESTARTED: "1"}))
+
+
+def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -> "dict[str, Any]":
+    """Run another layer as a process and return its result object.
+
+    Raises ConfigError when it is not there or prints no result, so that "it ran" is never assumed.
+    """
+    import subprocess
+
+    path = Path(__file__).resolve().parent / script
+    if not path.exists():
+        raise ConfigError(f"{path} is missing", "reinstall the skill")
+    command = [sys.executable, str(path), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout_seconds,
+        )
+    except subprocess.TimeoutExpired as problem:
+        raise ConfigError(f"{script} did not end within {timeout_seconds:g} s", "run it by hand") from problem
+    try:
+        told = json.loads(done.stdout)
+    except ValueError as problem:
+        raise ConfigError(
+            f"{script} printed no result (exit code {done.returncode})", "run it by hand"
+        ) from problem
+    return dict(told)

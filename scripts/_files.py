@@ -1,0 +1,221 @@
+"""Bytes on disk: atomic replace, durable append, locks, copies kept aside, private modes.
+
+Every write of the package goes through here, and every system call by its name in `os`, so that a test can make the
+nth one fail. A failed write leaves the old bytes in place and raises StorageError naming the file and the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Optional
+
+from _compat import Stamp, fsync_file, fsync_folder, stamp
+from _errors import BusyError, MissingPackage, StorageError
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+LOG_MAX_BYTES = 1_000_000
+# Not ".md": OpenClaw indexes every .md below memory/, half-written ones too.
+TEMPORARY_SUFFIX = ".total-recall-tmp"
+
+
+def private_folder(folder: Path) -> None:
+    """Make `folder` and its missing parents, readable by nobody else. Folders that are there keep their mode."""
+    if folder.is_dir():
+        return
+    try:
+        if not folder.parent.is_dir():
+            private_folder(folder.parent)
+        os.mkdir(folder, FOLDER_MODE)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise StorageError(f"{folder} is in the way: it is not a folder", "move it away") from None
+    except OSError as problem:
+        raise _storage_error(folder, "cannot be made", problem) from problem
+
+
+def read_bytes(path: Path) -> Optional[bytes]:
+    """The whole file, or None when there is none. Raises StorageError when it is there but cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise _storage_error(path, "cannot be read", problem) from problem
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text; those that are not UTF-8 survive as surrogates and come back with `encode`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """The inverse of `decode`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def replace_file(path: Path, data: bytes, unless_changed_from: Optional[Stamp] = None) -> bool:
+    """Put `data` in the place of the file: the old bytes or the new ones are there at any moment, never a mixture.
+
+    The mode of an existing file is kept and a symbolic link is followed. With `unless_changed_from` (the Stamp that the
+    new bytes were made from) nothing is written, and False returned, when the file is another one by now.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            _write_all(descriptor, data)
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
+            fsync_file(descriptor)
+        finally:
+            os.close(descriptor)
+        if unless_changed_from is not None and stamp(target) != unless_changed_from:
+            os.unlink(temporary)
+            return False
+        os.replace(temporary, target)
+        fsync_folder(target.parent)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise _storage_error(path, "cannot be written", problem) from problem
+    return True
+
+
+def append_file(path: Path, data: bytes, create: bool = True) -> None:
+    """Add `data` at the end in one go and make it durable.
+
+    Other writers that append lose nothing. When the disk takes only a part of it, that part is taken back. A file that
+    was swapped for another while we wrote (an editor saved it) is written to again, so that the addition is in it.
+    """
+    for _attempt in range(10):
+        try:
+            if not _append_once(path, data, create):
+                return
+        except OSError as problem:
+            raise _storage_error(path, "cannot be written", problem) from problem
+    raise BusyError(
+        f"{path} is being replaced by another program again and again", "try again when it has settled"
+    )
+
+
+def _append_once(path: Path, data: bytes, create: bool) -> bool:
+    """Append; True when the bytes went into a file that is no longer at this path."""
+    flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT if create else 0)
+    descriptor = os.open(path, flags, FILE_MODE)
+    try:
+        before = os.fstat(descriptor)
+        try:
+            _write_all(descriptor, data)
+            fsync_file(descriptor)
+        except OSError:
+            _take_back(descriptor, before.st_size, data)
+            raise
+        if before.st_size == 0:
+            fsync_folder(Path(os.path.realpath(path)).parent)
+        now = stamp(path)
+        return now is None or (now.device, now.inode) != (before.st_dev, before.st_ino)
+    finally:
+        os.close(descriptor)
+
+
+def _take_back(descriptor: int, size_before: int, data: bytes) -> None:
+    """Cut off what a failed append left, unless somebody else's bytes came behind it."""
+    with contextlib.suppress(OSError):
+        left = os.fstat(descriptor).st_size - size_before
+        if 0 < left <= len(data):
+            os.ftruncate(descriptor, size_before)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def cut_file(path: Path, size: int) -> None:
+    """Shorten a file to `size` bytes: takes back a half-written end that a crash left."""
+    try:
+        os.truncate(path, size)
+    except OSError as problem:
+        raise _storage_error(path, "cannot be shortened", problem) from problem
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file of ours; one that is gone already is fine."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise _storage_error(path, "cannot be removed", problem) from problem
+
+
+def append_log(path: Path, line: str) -> None:
+    """Add one line to a log file, which is set aside as NAME.1 when it has grown past 1 MB. Not synced: it is no memory."""
+    private_folder(path.parent)
+    try:
+        found = stamp(path)
+        if found and found.size > LOG_MAX_BYTES:
+            os.replace(path, path.with_name(path.name + ".1"))
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        try:
+            _write_all(descriptor, line.encode("utf-8", "replace") + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        raise _storage_error(path, "cannot be written", problem) from problem
+
+
+@contextlib.contextmanager
+def lock(path: Path, wait_seconds: float = 0.0) -> Iterator[None]:
+    """Hold an exclusive lock, which the kernel takes back whatever happens to us.
+
+    Raises BusyError when another process still has it after `wait_seconds`.
+    """
+    try:
+        import filelock
+    except ImportError as problem:
+        raise MissingPackage("filelock") from problem
+    private_folder(path.parent)
+    holder = filelock.FileLock(str(path), timeout=wait_seconds, mode=FILE_MODE)
+    try:
+        holder.acquire()
+    except filelock.Timeout as problem:
+        raise BusyError(
+            f"{path.name} is held by another run", f"it was waited for {wait_seconds:g} s; try again later"
+        ) from problem
+    except OSError as problem:
+        raise _storage_error(path, "cannot be locked", problem) from problem
+    try:
+        yield
+    finally:
+        holder.release()
+
+
+def wait(seconds: float) -> None:
+    """Let another writer finish."""
+    time.sleep(seconds)
+
+
+def _storage_error(path: Path, what: str, problem: OSError) -> StorageError:
+    hints = {
+        errno.ENOSPC: "free some space; nothing was changed",
+        errno.EDQUOT: "the quota is used up; nothing was changed",
+        errno.EROFS: "the file system is read-only; nothing was changed",
+        errno.EACCES: f"check who owns it and its mode: ls -ld '{path}' '{path.parent}'",
+        errno.EPERM: f"check who owns it and its mode: ls -ld '{path}' '{path.parent}'",
+        errno.EFBIG: "it would pass the size limit in force; nothing was changed",
+        errno.ENOTDIR: "a file stands where a folder should be",
+        errno.EISDIR: "a folder stands where the file should be: move it away",
+    }
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return StorageError(f"{path} {what}: {reason}", hints.get(problem.errno or 0, "nothing was changed"))

@@ -1,0 +1,413 @@
+"""What is kept between runs: cursors, counters, the journal of a commit under way, and the ledger.
+
+A commit is: the journal, then the lines into observations.md, then the ledger, then state.json, then the journal
+away. Whoever comes next replays a journal that is still there; each step sees for itself whether it was done, so that
+replaying is harmless at any point.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Optional
+
+from _compat import sha256_hex, stamp
+from _errors import BusyError, StorageError
+from _files import (
+    append_file,
+    cut_file,
+    decode,
+    encode,
+    private_folder,
+    read_bytes,
+    remove_file,
+    replace_file,
+)
+from _observations import (
+    Observation,
+    next_ids,
+    observations_in,
+    parse_line,
+    parse_log,
+    render_addition,
+    render_line,
+)
+from _transcripts.message import Cursor
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class State:
+    """state.json. `since_ms` is the moment (epoch milliseconds) from which everything said is observed; 0 before the
+    first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
+    of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
+    observation, so that an archived one's id is never given again. `rebuilt` is true when cursors were lost and
+    have to be found again from the ledger."""
+
+    since_ms: int = 0
+    cursors: Mapping[str, Cursor] = field(default_factory=dict)
+    backfill: Mapping[str, Cursor] = field(default_factory=dict)
+    backfill_from_ms: int = -1
+    provisional: Mapping[str, "tuple[str, ...]"] = field(default_factory=dict)
+    provisional_upto: Mapping[str, Cursor] = field(default_factory=dict)
+    highest: Mapping[str, int] = field(default_factory=dict)
+    stuck: Mapping[str, int] = field(default_factory=dict)
+    failures_in_row: int = 0
+    last_good_run: str = ""
+    last_failure: str = ""
+    rebuilt: bool = False
+
+    def as_json(self) -> "dict[str, Any]":
+        """The object that stands in state.json."""
+        return {
+            "schema": SCHEMA,
+            "since_ms": self.since_ms,
+            "cursors": _cursors_out(self.cursors),
+            "backfill": _cursors_out(self.backfill),
+            "backfill_from_ms": self.backfill_from_ms,
+            "provisional": {name: list(uids) for name, uids in self.provisional.items()},
+            "provisional_upto": _cursors_out(self.provisional_upto),
+            "highest": dict(self.highest),
+            "stuck": dict(self.stuck),
+            "failures_in_row": self.failures_in_row,
+            "last_good_run": self.last_good_run,
+            "last_failure": self.last_failure,
+            "rebuilt": self.rebuilt,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "State":
+        """The inverse of `as_json`. Raises ValueError, TypeError or AttributeError on what is no state."""
+        return cls(
+            since_ms=int(data.get("since_ms", 0)),
+            cursors=_cursors_in(data.get("cursors", {})),
+            backfill=_cursors_in(data.get("backfill", {})),
+            backfill_from_ms=int(data.get("backfill_from_ms", -1)),
+            provisional={str(k): tuple(map(str, v)) for k, v in data.get("provisional", {}).items()},
+            provisional_upto=_cursors_in(data.get("provisional_upto", {})),
+            highest={str(k): int(v) for k, v in data.get("highest", {}).items()},
+            stuck={str(k): int(v) for k, v in data.get("stuck", {}).items()},
+            failures_in_row=int(data.get("failures_in_row", 0)),
+            last_good_run=str(data.get("last_good_run", "")),
+            last_failure=str(data.get("last_failure", "")),
+            rebuilt=bool(data.get("rebuilt", False)),
+        )
+
+
+def _cursors_out(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
+    return {key: cursor.as_json() for key, cursor in cursors.items()}
+
+
+def _cursors_in(data: Mapping[str, Any]) -> "dict[str, Cursor]":
+    return {key: Cursor.from_json(key, value) for key, value in data.items()}
+
+
+@dataclass(frozen=True)
+class Places:
+    """The files of one memory folder. `observations` may be a symbolic link."""
+
+    observations: Path
+    private: Path
+
+    @property
+    def state(self) -> Path:
+        return self.private / "state.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.private / "journal.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.private / "ledger.jsonl"
+
+    @property
+    def calls(self) -> Path:
+        return self.private / "calls.json"
+
+    @property
+    def brief(self) -> Path:
+        return self.private / "brief.txt"
+
+    @property
+    def run_lock(self) -> Path:
+        """Held for a whole observer run, so that two of them do not pay for the same question."""
+        return self.private / "observer.lock"
+
+    @property
+    def memory_lock(self) -> Path:
+        """Held only while files are read and written, never during a model call."""
+        return self.private / "memory.lock"
+
+
+@dataclass(frozen=True)
+class Addition:
+    """One line that a commit adds: the observation, still without id, and what the ledger keeps of its origin."""
+
+    observation: Observation
+    origin: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What one accepted answer changes, all of it or nothing.
+
+    `covered` are the uids of the messages that are done with, by session id. `removed` maps ids of lines that go
+    to the reason. `provisional`: the lines stand in for an answer of a model that is still to come. `state` is the
+    state afterwards, `base` the state that it was made from: a commit made from another state than the one on
+    disk is stale and refused.
+    """
+
+    at: str
+    additions: "tuple[Addition, ...]"
+    covered: Mapping[str, "tuple[str, ...]"]
+    base: State
+    state: State
+    removed: Mapping[str, str] = field(default_factory=dict)
+    provisional: bool = False
+
+
+def load_state(places: Places) -> State:
+    """Read state.json. Lost or damaged, it is made anew from the ledger: no cursor, but what was covered is known."""
+    data = read_bytes(places.state)
+    if data is not None:
+        try:
+            return State.from_json(json.loads(data))
+        except (ValueError, TypeError, AttributeError):
+            pass
+    since = _first_sight(places)
+    return State() if since is None else State(since_ms=since, rebuilt=True)
+
+
+def save_state(places: Places, state: State) -> None:
+    """Replace state.json; a damaged one is kept beside it."""
+    old = read_bytes(places.state)
+    if old is not None and not _is_object(old):
+        replace_file(places.state.with_suffix(".damaged"), old)
+    new = json.dumps(state.as_json(), ensure_ascii=False, separators=(",", ":")).encode()
+    if new != old:
+        replace_file(places.state, new)
+
+
+def _is_object(data: bytes) -> bool:
+    try:
+        return isinstance(json.loads(data), dict)
+    except ValueError:
+        return False
+
+
+def begin(places: Places, state: State, at: str) -> None:
+    """Record the first run: from which moment on everything is observed."""
+    private_folder(places.private)
+    append_file(places.ledger, _ledger_lines([{"e": "installed", "at": at, "since_ms": state.since_ms}]))
+    save_state(places, state)
+
+
+def commit(places: Places, change: Commit) -> "tuple[str, ...]":
+    """Carry out a commit under the memory lock, which the caller holds; returns the ids of the new lines.
+
+    Raises BusyError when another run has moved a cursor since `base` was read: the answer is then thrown away.
+    """
+    current = load_state(places)
+    if current.as_json() != change.base.as_json():
+        raise BusyError(
+            "another run observed the same messages first", "nothing to do: its result is in memory"
+        )
+    journal = _journal(places, change)
+    replace_file(places.journal, json.dumps(journal, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+    _apply(places, journal)
+    return tuple(row["id"] for row in journal["rows"] if row["e"] == "observed")
+
+
+def replay(places: Places) -> bool:
+    """Finish a commit that was cut short, under the memory lock; True when there was one."""
+    data = read_bytes(places.journal)
+    if data is None:
+        return False
+    try:
+        journal = json.loads(data)
+        _apply(places, journal)
+    except (ValueError, KeyError, TypeError) as problem:
+        raise StorageError(
+            f"{places.journal} cannot be read: {problem}",
+            "move it away; the messages it covers are observed again",
+        ) from problem
+    return True
+
+
+def _journal(places: Places, change: Commit) -> "dict[str, Any]":
+    text = decode(read_bytes(places.observations) or b"")
+    additions, highest = _with_ids(change, text)
+    rows: "list[dict[str, Any]]" = [
+        {"e": "observed", "at": change.at, "id": row.observation.id, **row.origin} for row in additions
+    ]
+    rows += [
+        {"e": "removed", "at": change.at, "id": name, "why": why} for name, why in change.removed.items()
+    ]
+    rows += [
+        {"e": "covered", "at": change.at, "session": session, "uids": list(uids)}
+        for session, uids in change.covered.items()
+        if uids
+    ]
+    lines = [render_line(row.observation) for row in additions]
+    state = replace(change.state, highest=highest)
+    if change.provisional:
+        waiting = {row.observation.id: tuple(row.origin["from"]) for row in additions}
+        state = replace(state, provisional={**state.provisional, **waiting})
+    number = sha256_hex(
+        json.dumps([rows, lines, state.as_json()], ensure_ascii=False).encode("utf-8", "replace")
+    )[:16]
+    return {
+        "schema": SCHEMA,
+        "commit": number,
+        "lines": lines,
+        "removed": sorted(change.removed),
+        "before": {"size": len(encode(text)), "sha256": sha256_hex(encode(text))},
+        "rows": [{**row, "commit": number} for row in rows],
+        "state": state.as_json(),
+    }
+
+
+def _with_ids(change: Commit, text: str) -> "tuple[list[Addition], dict[str, int]]":
+    used = [found.id for found in observations_in(parse_log(text)) if found.id]
+    highest = dict(change.state.highest)
+    done = []
+    for addition in change.additions:
+        day = addition.observation.date
+        name = next_ids(day, 1, used, highest.get(day, 0))[0]
+        highest[day] = int(name.rsplit("-", 1)[1])
+        done.append(replace(addition, observation=replace(addition.observation, id=name)))
+    return done, highest
+
+
+def _apply(places: Places, journal: Mapping[str, Any]) -> None:
+    if journal["removed"]:
+        _remove_lines(places, frozenset(journal["removed"]))
+    if journal["lines"]:
+        _append_lines(places, journal)
+    if journal["rows"]:
+        _append_ledger(places, journal)
+    save_state(places, State.from_json(journal["state"]))
+    remove_file(places.journal)
+
+
+def _append_lines(places: Places, journal: Mapping[str, Any]) -> None:
+    """Append those of the journal's lines whose ids are not in the log yet, a half-written end taken back first."""
+    data = read_bytes(places.observations) or b""
+    size = journal["before"]["size"]
+    lines = [found for found in map(parse_line, journal["lines"]) if found]
+    if len(data) > size and sha256_hex(data[:size]) == journal["before"]["sha256"]:
+        whole = encode(render_addition(decode(data[:size]), lines))
+        if len(data) - size < len(whole) and whole.startswith(data[size:]):
+            cut_file(places.observations, size)
+            data = data[:size]
+    text = decode(data)
+    there = {found.id for found in observations_in(parse_log(text))}
+    addition = render_addition(text, [found for found in lines if found.id not in there])
+    if addition:
+        append_file(places.observations, encode(addition))
+
+
+def _remove_lines(places: Places, ids: "frozenset[str]") -> None:
+    """Take lines of ours out of the log; one that somebody has since edited stays."""
+    for _attempt in range(50):
+        before = stamp(places.observations)
+        data = read_bytes(places.observations)
+        if before is None or data is None:
+            return
+        entries = parse_log(decode(data))
+        kept = [entry for entry in entries if not _is_unedited(entry.raw, entry.observation, ids)]
+        if len(kept) == len(entries):
+            return
+        replace_file(places.private / "observations.before-rewrite", data)
+        new = encode("\n".join(entry.raw for entry in kept))
+        if replace_file(places.observations, new, unless_changed_from=before):
+            return
+    raise BusyError(f"{places.observations} keeps changing", "try again when the other program has finished")
+
+
+def _is_unedited(raw: str, observation: Optional[Observation], ids: "frozenset[str]") -> bool:
+    return observation is not None and observation.id in ids and raw == render_line(observation)
+
+
+def load_calls(places: Places) -> object:
+    """What is kept about asking models (calls.json); None when there is none, or it is damaged."""
+    data = read_bytes(places.calls)
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        return None
+
+
+def save_calls(places: Places, calls: Mapping[str, Any]) -> None:
+    """Replace calls.json. Only the holder of the run lock asks models, so no other lock is needed."""
+    replace_file(places.calls, json.dumps(calls, separators=(",", ":")).encode())
+
+
+# The ledger ----------------------------------------------------------------------------------------------------------
+
+
+def _ledger_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for row in rows
+    )
+
+
+def _append_ledger(places: Places, journal: Mapping[str, Any]) -> None:
+    data = _ledger_lines(journal["rows"])
+    tail = _ledger_tail(places, len(data))
+    if data in tail:
+        return
+    broken = len(tail) - (tail.rfind(b"\n") + 1)
+    if broken:
+        found = stamp(places.ledger)
+        cut_file(places.ledger, (found.size if found else 0) - broken)
+    written = tail[: len(tail) - broken]
+    missing = [line for line in data.splitlines(keepends=True) if line not in written]
+    append_file(places.ledger, b"".join(missing))
+
+
+def _ledger_tail(places: Places, size: int) -> bytes:
+    """The last bytes of the ledger, at least `size` of them and a line more, from the start of a line."""
+    found = stamp(places.ledger)
+    if found is None:
+        return b""
+    reach = min(found.size, size + 65_536)
+    with open(places.ledger, "rb") as file:
+        file.seek(found.size - reach)
+        return file.read()
+
+
+def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
+    """The rows of the ledger, all or of one kind ("observed", "covered", ...); damaged lines are passed over."""
+    try:
+        file = open(places.ledger, "rb")  # noqa: SIM115 (closed below; a generator reads it)
+    except FileNotFoundError:
+        return
+    wanted = f'"e":"{kind}"'.encode()
+    with file:
+        for line in file:
+            if kind and wanted not in line:
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def covered_uids(places: Places) -> "frozenset[str]":
+    """The uids of all messages that were ever done with: asked for only when a cursor is no help."""
+    return frozenset(uid for row in read_ledger(places, "covered") for uid in row.get("uids", ()))
+
+
+def _first_sight(places: Places) -> Optional[int]:
+    for row in read_ledger(places, "installed"):
+        since = row.get("since_ms")
+        if isinstance(since, int):
+            return since
+    return None

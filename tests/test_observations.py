@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import pytest
+from _observations import (
+    TYPES,
+    Observation,
+    estimate_tokens,
+    features,
+    fingerprint,
+    make_observation,
+    next_ids,
+    observations_in,
+    parse_line,
+    parse_log,
+    render_addition,
+    render_brief,
+    render_line,
+    says_the_same,
+    tidy,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_a_full_line_is_read_field_by_field() -> None:
+    found = parse_line(
+        "- 🔴 14:05 Lease ends on 31 March <!-- dc:type=fact dc:importance=8 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->"
+    )
+    assert found == Observation(
+        "Lease ends on 31 March", "fact", 8.0, "2026-11-30", "14:05", "OBS-20261130-001"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "time", "kind", "importance", "priority"),
+    [
+        ("- 🟡 Likes tea", "Likes tea", "", "fact", 5.0, "🟡"),
+        ("- 🔴 2:05 PM Called the bank", "Called the bank", "14:05", "fact", 5.0, "🔴"),
+        ("- 🟢 12:30 am Woke up", "Woke up", "00:30", "fact", 5.0, "🟢"),
+        (
+            "* 🔴 09:00 Use staging <!-- dc:type=decision dc:importance=9 -->",
+            "Use staging",
+            "09:00",
+            "preference",
+            9.0,
+            "🔴",
+        ),
+        ("- 🔴 09:00 x <!-- dc:type=banana dc:importance=99 -->", "x", "09:00", "fact", 10.0, "🔴"),
+        ("- 25:99 is no time", "25:99 is no time", None, None, None, None),
+    ],
+)
+def test_lines_found_in_the_wild_are_read(
+    line: str, text: str, time: str, kind: str, importance: float, priority: str
+) -> None:
+    found = parse_line(line)
+    if time is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.text, found.time, found.type, found.importance, found.priority) == (
+        text,
+        time,
+        kind,
+        importance,
+        priority,
+    )
+
+
+def test_text_that_is_no_bullet_is_no_observation() -> None:
+    assert parse_line("Some prose of mine") is None
+    assert parse_line("-no space") is None
+    assert parse_line("- <!-- dc:type=fact -->") is None
+
+
+observations = st.builds(
+    lambda text, kind, importance, time: make_observation(text, kind, importance, "2026-11-30", time),
+    st.text(max_size=200),
+    st.sampled_from(TYPES),
+    st.integers(0, 100).map(lambda tenths: tenths / 10),
+    st.sampled_from(["", "00:00", "23:59"]),
+).filter(lambda made: made is not None)
+
+
+@given(observations)
+def test_rendering_and_parsing_are_inverse(observation: Observation) -> None:
+    assert parse_line(render_line(observation)) == observation
+
+
+@given(st.text(max_size=300))
+def test_tidy_text_stays_as_it_is(text: str) -> None:
+    assert tidy(tidy(text)) == tidy(text)
+    assert "\n" not in tidy(text) and "<!--" not in tidy(text) and "-->" not in tidy(text)
+
+
+LOG = """# Observations Log
+
+Written by something older.
+
+---
+
+Date: 2026-11-29
+
+- 🔴 10:00 First thing <!-- dc:type=rule dc:importance=9 dc:date=2026-11-29 -->
+  - a child of it
+- 🟡 no time here
+  <!-- dc:type=goal dc:importance=4 -->
+Free text that somebody typed.
+
+## Own notes
+- a bare bullet of theirs
+
+- **Lease**: renewed (2026-10-01). [ref: archive/observations/2026-10-02.md#OBS-20261001-004]
+Date: 2026-11-30
+- plain bullet under a date
+"""
+
+
+def test_a_log_is_read_and_its_bytes_are_kept() -> None:
+    entries = parse_log(LOG)
+    assert "\n".join(entry.raw for entry in entries) == LOG
+    found = observations_in(entries)
+    assert [(o.text, o.type, o.importance, o.date) for o in found] == [
+        ("First thing", "rule", 9.0, "2026-11-29"),
+        ("no time here", "goal", 4.0, "2026-11-29"),
+        ("a bare bullet of theirs", "fact", 5.0, "2026-11-29"),
+        ("plain bullet under a date", "fact", 5.0, "2026-11-30"),
+    ]
+    assert [entry.kind for entry in entries if entry.kind == "hook"] == ["hook"]
+    assert entries[8].raw.endswith("a child of it")
+
+
+@given(
+    st.lists(
+        st.sampled_from(LOG.split("\n") + ["\r", "- 🔴 x\r", "\tx", "#", "Date: 2026-02-30"]), max_size=30
+    )
+)
+def test_any_log_survives_parsing_byte_for_byte(lines: "list[str]") -> None:
+    text = "\n".join(lines)
+    assert "\n".join(entry.raw for entry in parse_log(text)) == text
+
+
+def test_a_new_log_gets_a_head_and_a_date() -> None:
+    one = Observation("Likes tea", "preference", 7, "2026-11-30", "09:15", "OBS-20261130-001")
+    text = render_addition("", [one])
+    assert text.startswith("# Observations Log\n")
+    assert text.endswith(
+        "---\n\nDate: 2026-11-30\n\n- 🔴 09:15 Likes tea <!-- dc:type=preference dc:importance=7 dc:date=2026-11-30 "
+        "dc:id=OBS-20261130-001 -->\n"
+    )
+    assert render_addition("", []) == ""
+
+
+def test_an_addition_goes_under_the_last_date_and_never_under_somebodys_heading() -> None:
+    one = Observation("Likes tea", date="2026-11-30", time="09:15")
+    line = render_line(one) + "\n"
+    assert render_addition("Date: 2026-11-30\n- 🔴 x\n", [one]) == line
+    assert render_addition("Date: 2026-11-30\n- 🔴 x", [one]) == "\n" + line
+    assert render_addition("Date: 2026-11-29\n", [one]) == "\nDate: 2026-11-30\n\n" + line
+    assert render_addition("Date: 2026-11-30\n## Mine\n", [one]) == "\nDate: 2026-11-30\n\n" + line
+
+
+def test_ids_go_on_above_every_known_one() -> None:
+    used = ["OBS-20261130-007", "OBS-20261129-050", "nonsense"]
+    assert next_ids("2026-11-30", 2, used) == ["OBS-20261130-008", "OBS-20261130-009"]
+    assert next_ids("2026-11-30", 1, used, highest=999) == ["OBS-20261130-1000"]
+
+
+def test_fingerprints_ignore_case_markup_and_punctuation() -> None:
+    assert fingerprint("**Likes** `mint` tea!") == fingerprint("likes mint tea")
+    assert fingerprint("version 1.5") != fingerprint("version 15")
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "same"),
+    [
+        ("Likes mint tea.", "likes MINT tea", True),
+        ("User really likes mint tea in the morning", "User likes mint tea in the morning", True),
+        ("Likes mint tea", "Likes mint tea with honey after lunch", True),
+        ("Pays 900 euros rent", "Pays 950 euros rent", False),
+        ("Dinner with Anna on Friday", "Dinner with Paula on Friday", False),
+        ("Does not want reminders on Sunday", "Does want reminders on Sunday", False),
+        ("我喜欢喝薄荷茶", "我喜欢喝薄荷茶。", True),
+        ("我喜欢喝薄荷茶", "我讨厌坐飞机旅行", False),
+        ("Moved to a flat in the north", "Sold the car to a neighbour", False),
+    ],
+)
+def test_only_what_adds_nothing_counts_as_the_same(new: str, old: str, same: bool) -> None:
+    assert says_the_same(features(new), features(old)) is same
+
+
+def test_the_brief_has_high_priority_first_then_the_newest_without_metadata() -> None:
+    entries = parse_log(
+        "Date: 2026-11-28\n- 🟢 08:00 low old <!-- dc:type=fact dc:importance=1 -->\n"
+        "- 🔴 09:00 high old <!-- dc:type=rule dc:importance=9 -->\n"
+        "Date: 2026-11-30\n- 🟡 10:00 medium new <!-- dc:type=fact dc:importance=4 -->\n- 🔴 11:00 high new <!-- dc:importance=9 -->\n"
+    )
+    assert render_brief(entries).splitlines()[2:-1] == [
+        "- 🔴 2026-11-30 11:00 high new",
+        "- 🔴 2026-11-28 09:00 high old",
+        "- 🟡 2026-11-30 10:00 medium new",
+        "- 🟢 2026-11-28 08:00 low old",
+    ]
+
+
+def test_the_brief_stays_within_its_size_and_keeps_the_important() -> None:
+    lines = "".join(f"- 🟢 10:00 small talk number {n} <!-- dc:importance=1 -->\n" for n in range(900))
+    entries = parse_log(
+        "Date: 2026-11-28\n" + lines + "- 🔴 09:00 the one that matters <!-- dc:importance=9 -->\n"
+    )
+    brief = render_brief(entries)
+    assert 17_900 < len(brief) <= 18_000
+    assert "the one that matters" in brief
+
+
+def test_tokens_are_a_quarter_of_latin_characters_and_one_for_each_wide_one() -> None:
+    assert estimate_tokens("abcdefgh") == 2
+    assert estimate_tokens("日本語") == 3
