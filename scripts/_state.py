@@ -8,7 +8,7 @@ replaying is harmless at any point.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
@@ -44,7 +44,8 @@ class State:
     """state.json. `since_ms` is the moment (epoch milliseconds) from which everything said is observed; 0 before the
     first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
     of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
-    observation, so that an archived one's id is never given again. `rebuilt` is true when cursors were lost and
+    observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
+    processed, for `.observer-last-hash`. `rebuilt` is true when cursors were lost and
     have to be found again from the ledger."""
 
     since_ms: int = 0
@@ -58,6 +59,7 @@ class State:
     failures_in_row: int = 0
     last_good_run: str = ""
     last_failure: str = ""
+    last_hash: str = ""
     rebuilt: bool = False
 
     def as_json(self) -> "dict[str, Any]":
@@ -75,6 +77,7 @@ class State:
             "failures_in_row": self.failures_in_row,
             "last_good_run": self.last_good_run,
             "last_failure": self.last_failure,
+            "last_hash": self.last_hash,
             "rebuilt": self.rebuilt,
         }
 
@@ -93,6 +96,7 @@ class State:
             failures_in_row=int(data.get("failures_in_row", 0)),
             last_good_run=str(data.get("last_good_run", "")),
             last_failure=str(data.get("last_failure", "")),
+            last_hash=str(data.get("last_hash", "")),
             rebuilt=bool(data.get("rebuilt", False)),
         )
 
@@ -284,46 +288,52 @@ def _with_ids(change: Commit, text: str) -> "tuple[list[Addition], dict[str, int
 
 
 def _apply(places: Places, journal: Mapping[str, Any]) -> None:
+    lines = [found for found in map(parse_line, journal["lines"]) if found]
     if journal["removed"]:
-        _remove_lines(places, frozenset(journal["removed"]))
-    if journal["lines"]:
-        _append_lines(places, journal)
+        _rewrite(places, frozenset(journal["removed"]), lines)
+    elif lines:
+        _append(places, lines, journal["before"])
     if journal["rows"]:
         _append_ledger(places, journal)
     save_state(places, State.from_json(journal["state"]))
     remove_file(places.journal)
 
 
-def _append_lines(places: Places, journal: Mapping[str, Any]) -> None:
-    """Append those of the journal's lines whose ids are not in the log yet, a half-written end taken back first."""
+def _append(places: Places, lines: Sequence[Observation], before: Mapping[str, Any]) -> None:
+    """Append those lines whose ids are not in the log yet, a half-written end of an earlier try taken back first."""
     data = read_bytes(places.observations) or b""
-    size = journal["before"]["size"]
-    lines = [found for found in map(parse_line, journal["lines"]) if found]
-    if len(data) > size and sha256_hex(data[:size]) == journal["before"]["sha256"]:
+    size = before["size"]
+    if len(data) > size and sha256_hex(data[:size]) == before["sha256"]:
         whole = encode(render_addition(decode(data[:size]), lines))
         if len(data) - size < len(whole) and whole.startswith(data[size:]):
             cut_file(places.observations, size)
             data = data[:size]
-    text = decode(data)
-    there = {found.id for found in observations_in(parse_log(text))}
-    addition = render_addition(text, [found for found in lines if found.id not in there])
+    addition = _missing(decode(data), lines)
     if addition:
         append_file(places.observations, encode(addition))
 
 
-def _remove_lines(places: Places, ids: "frozenset[str]") -> None:
-    """Take lines of ours out of the log; one that somebody has since edited stays."""
+def _missing(text: str, lines: Sequence[Observation]) -> str:
+    """What to add to the log so that it holds all the lines."""
+    there = {found.id for found in observations_in(parse_log(text))}
+    return render_addition(text, [found for found in lines if found.id not in there])
+
+
+def _rewrite(places: Places, removed: "frozenset[str]", lines: Sequence[Observation]) -> None:
+    """Take lines of ours out of the log and add others, in one step; a line that somebody has since edited stays.
+
+    What is written to the file while we make the new one is kept: then the step is done again.
+    """
     for _attempt in range(50):
         before = stamp(places.observations)
-        data = read_bytes(places.observations)
-        if before is None or data is None:
-            return
+        data = read_bytes(places.observations) or b""
         entries = parse_log(decode(data))
-        kept = [entry for entry in entries if not _is_unedited(entry.raw, entry.observation, ids)]
-        if len(kept) == len(entries):
+        kept = [entry.raw for entry in entries if not _is_unedited(entry.raw, entry.observation, removed)]
+        text = "\n".join(kept)
+        new = encode(text + _missing(text, lines))
+        if new == data:
             return
         replace_file(places.private / "observations.before-rewrite", data)
-        new = encode("\n".join(entry.raw for entry in kept))
         if replace_file(places.observations, new, unless_changed_from=before):
             return
     raise BusyError(f"{places.observations} keeps changing", "try again when the other program has finished")
