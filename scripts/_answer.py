@@ -127,7 +127,8 @@ def _judged(
 ) -> Settled:
     from _gate import judge
 
-    verdict = judge(candidates, window.messages, known, config.zone)
+    examples = [found.observation.text for found in read_answer(system_prompt().text)[0]]
+    verdict = judge(candidates, window.messages, known, config.zone, examples)
     reasons = [code for code, _text in verdict.refused]
     counts = {
         "duplicates": reasons.count("duplicate"),

@@ -160,7 +160,7 @@ def remove_file(path: Path) -> None:
 
 
 def append_log(path: Path, line: str) -> None:
-    """Add one line to a log file, which is set aside as NAME.1 when it has grown past 1 MB. Not synced: it is no memory."""
+    """Add one line to a log file; past 1 MB it is set aside as NAME.1. Not synced: it is no memory."""
     private_folder(path.parent)
     try:
         found = stamp(path)

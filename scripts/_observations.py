@@ -1,8 +1,8 @@
-"""The observation line: parse it, render it, compare it; and the log, observations.md, as entries that keep their bytes.
+"""The observation line: parse it, render it, compare it; and the log, observations.md, whose bytes are kept.
 
 A line looks like this (schemas/observation-format.md has all of it):
 
-    - 🔴 14:05 The lease ends on 31 March <!-- dc:type=fact dc:importance=8 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->
+    - 🔴 14:05 Lease ends on 31 May <!-- dc:type=fact dc:importance=8 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _PAIR = re.compile(r"dc:([a-z_]+)=([^\s<>]+)")
 _TIME = re.compile(
     r"\(?(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*([AaPp])\.?[Mm]\.?)?\)?(?:\s*[:–—-]\s+(?=\S)|\s+|$)"
 )
+_TIME_24 = re.compile(r"(\d\d):(\d\d)()(?:\s+|$)")
 _DATE_LINE = re.compile(
     r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*(\d{4}-\d{2}-\d{2})\b.*$|^#{1,6}\s*(\d{4}-\d{2}-\d{2})\s*$"
 )
@@ -193,7 +194,9 @@ def parse_line(line: str) -> Optional[Observation]:
     body = re.sub(r"^\*\*(.{1,3})\*\*\s*", r"\1 ", body)
     mark = next((found for found in MARKS if body.startswith(found)), "")
     text = tidy(body, MAX_TEXT_CHARS * 10)
-    found = _TIME.match(text)
+    # Lines of ours tell the time by 24 hours: what follows "09:05" in them is a word, as in German "Am Montag".
+    found = _TIME_24.match(text) if fields else None
+    found = found or _TIME.match(text)
     time = _clock(found) if found else ""
     if found and time:
         text = tidy(text[found.end() :])

@@ -36,7 +36,8 @@ class Pending:
     """One pass over sessions. After `messages` is used up, `quiet` holds the ends of sessions that had nothing to say.
 
     `cursors` are those in force, `bounds` tells what part of a session belongs to this pass, `covered` gives the uids
-    that are done with (asked for only when a cursor cannot tell), `distrust` is true when all cursors were lost.
+    that are done with: asked for only where a cursor cannot tell, for a session without one, after a rescan, and with
+    `compare_all`.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Pending:
         cursors: Mapping[str, Cursor],
         bounds: Callable[[Session], Bounds],
         covered: "Callable[[], frozenset[str]]",
-        distrust: bool = False,
+        compare_all: bool = False,
         max_part_chars: int = MAX_WINDOW_CHARS,
     ) -> None:
         self.cursors = cursors
@@ -56,7 +57,7 @@ class Pending:
         self._covered = covered
         self._known: "Optional[frozenset[str]]" = None
         self._seen: "set[str]" = set()
-        self._distrust = distrust
+        self._compare_all = compare_all
         self._max_part_chars = max_part_chars
 
     def messages(self, sessions: Sequence[Session]) -> Iterator[Message]:
@@ -69,13 +70,10 @@ class Pending:
         key = session.key
         cursor = cursor_for(session, self.cursors)
         bounds = self.bounds(session)
-        if session.machine:
-            self._count(sessions_machine=1)
-            return
         if cursor is None and session.changed_at_ms < bounds.since_ms:
             self._count(sessions_older=1)
             return
-        compare = session.may_repeat or self._distrust
+        compare = cursor is None or session.may_repeat or self._compare_all
         more = True
         while more:
             reading = read_new(session, cursor, bounds.since_ms, bounds.until_ms)

@@ -26,6 +26,7 @@ from _files import (
     replace_file,
 )
 from _observations import (
+    Entry,
     Observation,
     next_ids,
     observations_in,
@@ -40,19 +41,27 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
+class Provisional:
+    """A line that stands in for a model's answer: the SHA-256 of its bytes, so that one which a person has edited is
+    told, and the uids of the messages that the answer has to cover."""
+
+    line: str
+    uids: "tuple[str, ...]"
+
+
+@dataclass(frozen=True)
 class State:
     """state.json. `since_ms` is the moment (epoch milliseconds) from which everything said is observed; 0 before the
     first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
     of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
     observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
-    processed, for `.observer-last-hash`. `rebuilt` is true when cursors were lost and
-    have to be found again from the ledger."""
+    processed, for `.observer-last-hash`."""
 
     since_ms: int = 0
     cursors: Mapping[str, Cursor] = field(default_factory=dict)
     backfill: Mapping[str, Cursor] = field(default_factory=dict)
     backfill_from_ms: int = -1
-    provisional: Mapping[str, "tuple[str, ...]"] = field(default_factory=dict)
+    provisional: "Mapping[str, Provisional]" = field(default_factory=dict)
     provisional_upto: Mapping[str, Cursor] = field(default_factory=dict)
     highest: Mapping[str, int] = field(default_factory=dict)
     stuck: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +69,6 @@ class State:
     last_good_run: str = ""
     last_failure: str = ""
     last_hash: str = ""
-    rebuilt: bool = False
 
     def as_json(self) -> "dict[str, Any]":
         """The object that stands in state.json."""
@@ -70,7 +78,7 @@ class State:
             "cursors": _cursors_out(self.cursors),
             "backfill": _cursors_out(self.backfill),
             "backfill_from_ms": self.backfill_from_ms,
-            "provisional": {name: list(uids) for name, uids in self.provisional.items()},
+            "provisional": {name: [found.line, *found.uids] for name, found in self.provisional.items()},
             "provisional_upto": _cursors_out(self.provisional_upto),
             "highest": dict(self.highest),
             "stuck": dict(self.stuck),
@@ -78,7 +86,6 @@ class State:
             "last_good_run": self.last_good_run,
             "last_failure": self.last_failure,
             "last_hash": self.last_hash,
-            "rebuilt": self.rebuilt,
         }
 
     @classmethod
@@ -89,7 +96,9 @@ class State:
             cursors=_cursors_in(data.get("cursors", {})),
             backfill=_cursors_in(data.get("backfill", {})),
             backfill_from_ms=int(data.get("backfill_from_ms", -1)),
-            provisional={str(k): tuple(map(str, v)) for k, v in data.get("provisional", {}).items()},
+            provisional={
+                str(k): Provisional(str(v[0]), tuple(v[1:])) for k, v in data.get("provisional", {}).items()
+            },
             provisional_upto=_cursors_in(data.get("provisional_upto", {})),
             highest={str(k): int(v) for k, v in data.get("highest", {}).items()},
             stuck={str(k): int(v) for k, v in data.get("stuck", {}).items()},
@@ -97,7 +106,6 @@ class State:
             last_good_run=str(data.get("last_good_run", "")),
             last_failure=str(data.get("last_failure", "")),
             last_hash=str(data.get("last_hash", "")),
-            rebuilt=bool(data.get("rebuilt", False)),
         )
 
 
@@ -159,8 +167,8 @@ class Addition:
 class Commit:
     """What one accepted answer changes, all of it or nothing.
 
-    `covered` are the uids of the messages that are done with, by session id. `removed` maps ids of lines that go
-    to the reason. `provisional`: the lines stand in for an answer of a model that is still to come. `state` is the
+    `covered` are the uids of the messages that are done with, by session id. `removed` are provisional lines that
+    go, by id. `provisional`: the lines stand in for an answer of a model that is still to come. `state` is the
     state afterwards, `base` the state that it was made from: a commit made from another state than the one on
     disk is stale and refused.
     """
@@ -170,12 +178,13 @@ class Commit:
     covered: Mapping[str, "tuple[str, ...]"]
     base: State
     state: State
-    removed: Mapping[str, str] = field(default_factory=dict)
+    removed: Mapping[str, Provisional] = field(default_factory=dict)
     provisional: bool = False
 
 
 def load_state(places: Places) -> State:
-    """Read state.json. Lost or damaged, it is made anew from the ledger: no cursor, but what was covered is known."""
+    """Read state.json. Lost or damaged, it begins anew where the ledger says that observing began: without a cursor
+    each message is looked up among those that the ledger names as covered."""
     data = read_bytes(places.state)
     if data is not None:
         try:
@@ -183,7 +192,7 @@ def load_state(places: Places) -> State:
         except (ValueError, TypeError, AttributeError):
             pass
     since = _first_sight(places)
-    return State() if since is None else State(since_ms=since, rebuilt=True)
+    return State() if since is None else State(since_ms=since, highest=_highest_given(places))
 
 
 def save_state(places: Places, state: State) -> None:
@@ -249,7 +258,7 @@ def _journal(places: Places, change: Commit) -> "dict[str, Any]":
         {"e": "observed", "at": change.at, "id": row.observation.id, **row.origin} for row in additions
     ]
     rows += [
-        {"e": "removed", "at": change.at, "id": name, "why": why} for name, why in change.removed.items()
+        {"e": "removed", "at": change.at, "id": name, "why": "superseded"} for name in sorted(change.removed)
     ]
     rows += [
         {"e": "covered", "at": change.at, "session": session, "uids": list(uids)}
@@ -259,7 +268,10 @@ def _journal(places: Places, change: Commit) -> "dict[str, Any]":
     lines = [render_line(row.observation) for row in additions]
     state = replace(change.state, highest=highest)
     if change.provisional:
-        waiting = {row.observation.id: tuple(row.origin["from"]) for row in additions}
+        waiting = {
+            row.observation.id: Provisional(_line_hash(line), tuple(row.origin["from"]))
+            for row, line in zip(additions, lines)
+        }
         state = replace(state, provisional={**state.provisional, **waiting})
     number = sha256_hex(
         json.dumps([rows, lines, state.as_json()], ensure_ascii=False).encode("utf-8", "replace")
@@ -268,7 +280,7 @@ def _journal(places: Places, change: Commit) -> "dict[str, Any]":
         "schema": SCHEMA,
         "commit": number,
         "lines": lines,
-        "removed": sorted(change.removed),
+        "removed": {name: found.line for name, found in sorted(change.removed.items())},
         "before": {"size": len(encode(text)), "sha256": sha256_hex(encode(text))},
         "rows": [{**row, "commit": number} for row in rows],
         "state": state.as_json(),
@@ -290,7 +302,7 @@ def _with_ids(change: Commit, text: str) -> "tuple[list[Addition], dict[str, int
 def _apply(places: Places, journal: Mapping[str, Any]) -> None:
     lines = [found for found in map(parse_line, journal["lines"]) if found]
     if journal["removed"]:
-        _rewrite(places, frozenset(journal["removed"]), lines)
+        _rewrite(places, journal["removed"], lines)
     elif lines:
         _append(places, lines, journal["before"])
     if journal["rows"]:
@@ -319,7 +331,7 @@ def _missing(text: str, lines: Sequence[Observation]) -> str:
     return render_addition(text, [found for found in lines if found.id not in there])
 
 
-def _rewrite(places: Places, removed: "frozenset[str]", lines: Sequence[Observation]) -> None:
+def _rewrite(places: Places, removed: Mapping[str, str], lines: Sequence[Observation]) -> None:
     """Take lines of ours out of the log and add others, in one step; a line that somebody has since edited stays.
 
     What is written to the file while we make the new one is kept: then the step is done again.
@@ -328,7 +340,7 @@ def _rewrite(places: Places, removed: "frozenset[str]", lines: Sequence[Observat
         before = stamp(places.observations)
         data = read_bytes(places.observations) or b""
         entries = parse_log(decode(data))
-        kept = [entry.raw for entry in entries if not _is_unedited(entry.raw, entry.observation, removed)]
+        kept = [entry.raw for entry in entries if not _is_unedited(entry, removed)]
         text = "\n".join(kept)
         new = encode(text + _missing(text, lines))
         if new == data:
@@ -339,8 +351,12 @@ def _rewrite(places: Places, removed: "frozenset[str]", lines: Sequence[Observat
     raise BusyError(f"{places.observations} keeps changing", "try again when the other program has finished")
 
 
-def _is_unedited(raw: str, observation: Optional[Observation], ids: "frozenset[str]") -> bool:
-    return observation is not None and observation.id in ids and raw == render_line(observation)
+def _is_unedited(entry: Entry, removed: Mapping[str, str]) -> bool:
+    return entry.observation is not None and removed.get(entry.observation.id) == _line_hash(entry.raw)
+
+
+def _line_hash(line: str) -> str:
+    return sha256_hex(encode(line))
 
 
 def load_calls(places: Places) -> object:
@@ -413,6 +429,17 @@ def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
 def covered_uids(places: Places) -> "frozenset[str]":
     """The uids of all messages that were ever done with: asked for only when a cursor is no help."""
     return frozenset(uid for row in read_ledger(places, "covered") for uid in row.get("uids", ()))
+
+
+def _highest_given(places: Places) -> "dict[str, int]":
+    """By day, the highest number that the ledger knows: no id is ever given twice, also after its line has gone."""
+    found: "dict[str, int]" = {}
+    for row in read_ledger(places, "observed"):
+        number = str(row.get("id", "")).rsplit("-", 1)[-1]
+        if number.isdecimal():
+            day = str(row.get("date", ""))
+            found[day] = max(found.get(day, 0), int(number))
+    return found
 
 
 def _first_sight(places: Places) -> Optional[int]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 import _cli
 from _answer import EXTRACTOR, AnswerCut, Settled, asked, extracted, is_about_the_window, system_prompt
 from _cli import Result, Run
-from _compat import epoch_ms, parse_instant, sha256_hex, stamp
+from _compat import epoch_ms, md5_hex, parse_instant, sha256_hex, stamp
 from _config import PROVIDERS, Config
 from _errors import BusyError, ConfigError, ModelError, TotalRecallError, UsageError
 from _files import decode, lock, private_folder, read_bytes, replace_file
@@ -45,7 +45,7 @@ from _state import (
     save_calls,
     save_state,
 )
-from _transcripts import Cursor, Listing, Session, find_sessions, resolve
+from _transcripts import Cursor, Listing, Problem, Session, find_sessions, resolve
 from _window import Window, halve, pack
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ MEMORY_LOCK_WAIT_SECONDS = 30.0
 # every 15 minutes. What a model refuses for ever would otherwise hold up all that is said after it.
 STUCK_AFTER = 5
 PENDING_COUNTED_TO = 2_000
+PROBLEMS_SHOWN = 10
 REFLECT_TIMEOUT_SECONDS = 900.0
 
 
@@ -85,7 +86,7 @@ class Work:
     state: State = field(default_factory=State)
     counts: "dict[str, int]" = field(default_factory=dict)
     models: "set[str]" = field(default_factory=set)
-    problems: "list[str]" = field(default_factory=list)
+    problems: "list[Problem]" = field(default_factory=list)
     done: "set[tuple[str, int]]" = field(default_factory=set)
 
     def count(self, **counts: int) -> None:
@@ -132,6 +133,7 @@ def observe_alone(work: Work) -> Result:
     if first_run:
         work.state = State(since_ms=first_sight_ms(work.run, work.job))
     listing = find(work.run, work.job, work.state)
+    work.problems += listing.problems
     if first_run:
         with work.memory():
             begin(work.places, work.state, iso(work.run.now))
@@ -192,7 +194,7 @@ def pending_of(work: Work, backfill: bool) -> Pending:
         state.backfill if backfill else state.cursors,
         bounds,
         lambda: covered_uids(work.places),
-        distrust=backfill or state.rebuilt,
+        compare_all=backfill,
     )
 
 
@@ -214,9 +216,9 @@ def settle_all(work: Work, sessions: Sequence[Session], backfill: bool) -> Optio
                 break
             show(pending.bytes_done)
     work.count(**pending.counts)
-    work.problems += [f"{problem.where}: {problem.what}" for problem in pending.problems]
-    if failure is None and (pending.quiet or work.state.rebuilt):
-        work.save(replace(moved(work.state, pending.quiet, backfill), rebuilt=False))
+    work.problems += pending.problems
+    if failure is None:
+        work.save(moved(work.state, pending.quiet, backfill))
     return failure
 
 
@@ -272,7 +274,7 @@ def known_to(work: Work, window: Window) -> "list[Observation]":
 def superseded(state: State, window: Window) -> "frozenset[str]":
     """Ids of the provisional lines whose messages the window covers."""
     covered = {uid for uids in window.covered.values() for uid in uids}
-    return frozenset(name for name, uids in state.provisional.items() if covered.issuperset(uids))
+    return frozenset(name for name, found in state.provisional.items() if covered.issuperset(found.uids))
 
 
 def give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
@@ -297,21 +299,15 @@ def write_final(work: Work, window: Window, settled: Settled, backfill: bool) ->
     state = moved(work.state, window.cursors, backfill)
     state = replace(
         state,
-        provisional={name: uids for name, uids in state.provisional.items() if name not in going},
+        provisional={name: found for name, found in state.provisional.items() if name not in going},
         stuck={name: times for name, times in state.stuck.items() if name != window.messages[0].uid},
+        failures_in_row=0,
+        last_failure="",
+        last_good_run=iso(work.run.now),
+        last_hash=md5_hex("\n".join(message.text for message in window.messages).encode("utf-8", "replace")),
     )
-    write(
-        work,
-        settled,
-        Commit(
-            iso(work.run.now),
-            additions(work, settled),
-            window.covered,
-            work.state,
-            state,
-            dict.fromkeys(going, "superseded"),
-        ),
-    )
+    rows, removed = additions(work, settled), {name: work.state.provisional[name] for name in going}
+    write(work, settled, Commit(iso(work.run.now), rows, window.covered, work.state, state, removed))
     work.done.update((message.uid, message.first_char) for message in window.messages)
     work.count(messages_covered=sum(map(len, window.covered.values())), provisional_replaced=len(going))
 
@@ -407,18 +403,18 @@ def backfill(work: Work) -> Optional[TotalRecallError]:
 
 def finish(work: Work, listing: Listing, failure: Optional[TotalRecallError]) -> Result:
     """Record how the run went, refresh the brief, start the reflector when memory has grown too large."""
-    work.problems += [f"{problem.where}: {problem.what}" for problem in listing.problems]
-    record(work, failure, bool(listing.problems))
+    partly = any(problem.waits for problem in work.problems)
+    record(work, failure, partly)
     facts = write_brief(work)
     if failure is None:
         leave_marks(work)
         facts.update(reflect(work, facts["words"]))
     facts = {**result_facts(work, listing), **facts}
-    for problem in work.problems[:10]:
-        work.run.say(f"observer: {problem}")
+    for problem in work.problems[:PROBLEMS_SHOWN]:
+        work.run.say(f"observer: {problem.where}: {problem.what}")
     if failure is not None:
         return _cli.failed(failure, facts)
-    if listing.problems and not work.counts.get("messages_covered"):
+    if partly and not work.counts.get("messages_covered"):
         return _cli.failed(
             BusyError("not every transcript could be looked at", "the next run tries again"), facts
         )
@@ -429,13 +425,14 @@ def finish(work: Work, listing: Listing, failure: Optional[TotalRecallError]) ->
 
 def summary(work: Work, covered: int) -> str:
     """The sentence for a person."""
-    how = (
-        ""
-        if work.run.config.provider != "none"
-        else " (no key or LLM_BASE_URL set: the built-in extractor chose)"
-    )
     if not covered:
         return "observer: nothing new was said"
+    config = work.run.config
+    how = ""
+    if config.provider == "none":
+        chosen = config.origins["LLM_PROVIDER"] != "default"
+        why = "" if chosen else "; no key and no LLM_BASE_URL is set"
+        how = f" (chosen by the built-in extractor{why})"
     written = work.counts.get("observations_written", 0)
     return f"observer: {covered} messages covered, {written} observations written to {work.places.observations}{how}"
 
@@ -502,7 +499,7 @@ def result_facts(work: Work, listing: Listing) -> "dict[str, Any]":
         **{f"sessions_{name}": number for name, number in listing.counts.items() if number},
         "sources": list(listing.sources),
         "failures_in_row": work.state.failures_in_row,
-        "problems": work.problems[:10],
+        "problems": [f"{problem.where}: {problem.what}" for problem in work.problems[:PROBLEMS_SHOWN]],
     }
 
 
@@ -513,6 +510,7 @@ def look_only(run: Run, job: Job, places: Places) -> Result:
         work.state = State(since_ms=first_sight_ms(run, job))
     is_backfill = job.backfill_from_ms is not None
     listing = find(run, job, work.state, work.state.backfill if is_backfill else None)
+    work.problems += listing.problems
     pending = pending_of(work, is_backfill)
     messages = questions = characters = 0
     for window in pack(pending.messages(listing.sessions)):
@@ -520,9 +518,7 @@ def look_only(run: Run, job: Job, places: Places) -> Result:
         questions += 1
         characters += window.size
     work.count(**pending.counts)
-    work.problems += [
-        f"{problem.where}: {problem.what}" for problem in (*pending.problems, *listing.problems)
-    ]
+    work.problems += pending.problems
     run.say(
         f"observer: {messages} messages to observe in {questions} questions; nothing was asked or written"
     )

@@ -113,12 +113,12 @@ class Home:
         out, err = io.StringIO(), io.StringIO()
         stamp = ["--now", iso(now)] if now else []
         umask = os.umask(0o077)
-        try:
-            with mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True):
-                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                    code = observer.main([*stamp, *flags])
-        finally:
-            os.umask(umask)
+        with contextlib.ExitStack() as around:
+            around.callback(os.umask, umask)
+            around.enter_context(mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True))
+            around.enter_context(contextlib.redirect_stdout(out))
+            around.enter_context(contextlib.redirect_stderr(err))
+            code = observer.main([*stamp, *flags])
         return Ended(code, json.loads(out.getvalue()), err.getvalue())
 
     def command(self, *flags: str, now: Optional[datetime] = None) -> "list[str]":
@@ -157,7 +157,7 @@ def cited_lines(prompt: str) -> "list[str]":
     for line in body.splitlines():
         start = MESSAGE.match(line)
         if start:
-            clock = start.group(1)
+            clock, line = start.group(1), line[start.end() :]
         for found in TAG.finditer(line):
             around = line[max(0, found.start() - 40) : found.end()]
             words = " ".join(word for word in around.split()[-5:] if not word.startswith("["))
@@ -181,28 +181,3 @@ def at(clock: str, day: int = 30) -> datetime:
     """A time of day in November 2026, UTC."""
     hour, minute = clock.split(":")
     return datetime(2026, 11, day, int(hour), int(minute), tzinfo=timezone.utc)
-
-
-@contextlib.contextmanager
-def citing_home(folder: Path, replies: "Callable[[fake_model.Request], Any]" = cite) -> Iterator[Home]:
-    """A Home whose model cites."""
-    home = Home(folder)
-    with fake_model.FakeModel(replies) as server:
-        home.model(server)
-        home_servers[id(home)] = server
-        yield home
-
-
-home_servers: "dict[int, fake_model.FakeModel]" = {}
-__all__ = [
-    "BEGIN",
-    "Ended",
-    "Home",
-    "Mapping",
-    "at",
-    "cite",
-    "cited_lines",
-    "citing_home",
-    "minutes",
-    "tags_in",
-]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
+
 from _errors import ConfigError, ModelError, ModelParked
 from _llm import Answer, Hold, KeyRefused, Memo, ModelsFailed, Question, offered_models, parked_until
 from _llm.http_api import request_body

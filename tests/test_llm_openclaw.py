@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from _errors import ConfigError, ModelParked
 from _llm import Limits, ModelsFailed, PromptCut, Question
 from llm_testing import ENTRY, KEY, Desk

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from _llm import Answer, Limits, ModelsFailed, PromptCut, Question
 from fake_model import FakeModel, Reply, fails, says, sends, streams
 from llm_testing import ENTRY, KEY, Desk

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from _observations import (
     TYPES,
     Observation,
@@ -18,13 +21,12 @@ from _observations import (
     says_the_same,
     tidy,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def test_a_full_line_is_read_field_by_field() -> None:
     found = parse_line(
-        "- 🔴 14:05 Lease ends on 31 March <!-- dc:type=fact dc:importance=8 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->"
+        "- 🔴 14:05 Lease ends on 31 March "
+        "<!-- dc:type=fact dc:importance=8 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->"
     )
     assert found == Observation(
         "Lease ends on 31 March", "fact", 8.0, "2026-11-30", "14:05", "OBS-20261130-001"
@@ -46,6 +48,15 @@ def test_a_full_line_is_read_field_by_field() -> None:
             "🔴",
         ),
         ("- 🔴 09:00 x <!-- dc:type=banana dc:importance=99 -->", "x", "09:00", "fact", 10.0, "🔴"),
+        (
+            "- 🔴 09:05 PM Rang the bank <!-- dc:importance=7 -->",
+            "PM Rang the bank",
+            "09:05",
+            "fact",
+            7.0,
+            "🔴",
+        ),
+        ("- 🔴 9:05 PM Rang the bank <!-- dc:importance=7 -->", "Rang the bank", "21:05", "fact", 7.0, "🔴"),
         ("- 25:99 is no time", "25:99 is no time", None, None, None, None),
     ],
 )
@@ -64,6 +75,15 @@ def test_lines_found_in_the_wild_are_read(
         importance,
         priority,
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["Am Montag Zahnarzt", "PM the plan to Ana", "am Ende gut", "a.m. is what he said"]
+)
+def test_a_word_that_looks_like_half_of_a_day_stays_in_the_text(text: str) -> None:
+    made = make_observation(text, "event", 5, "2026-11-30", "09:05")
+    assert made is not None
+    assert parse_line(render_line(made)) == made
 
 
 def test_text_that_is_no_bullet_is_no_observation() -> None:
@@ -192,7 +212,8 @@ def test_the_brief_has_high_priority_first_then_the_newest_without_metadata() ->
     entries = parse_log(
         "Date: 2026-11-28\n- 🟢 08:00 low old <!-- dc:type=fact dc:importance=1 -->\n"
         "- 🔴 09:00 high old <!-- dc:type=rule dc:importance=9 -->\n"
-        "Date: 2026-11-30\n- 🟡 10:00 medium new <!-- dc:type=fact dc:importance=4 -->\n- 🔴 11:00 high new <!-- dc:importance=9 -->\n"
+        "Date: 2026-11-30\n- 🟡 10:00 medium new <!-- dc:type=fact dc:importance=4 -->\n"
+        "- 🔴 11:00 high new <!-- dc:importance=9 -->\n"
     )
     assert render_brief(entries).splitlines()[2:-1] == [
         "- 🔴 2026-11-30 11:00 high new",

@@ -10,13 +10,12 @@ from typing import Any, Callable, Optional
 
 from _config import Config
 from _errors import ConfigError, ModelParked
-from _observations import estimate_tokens
-
 from _llm import host_cli, http_api
 from _llm.failures import PromptCut, attempt
 from _llm.memo import GONE_FOR, Hold, Memo
 from _llm.question import Answer, Attempt, AttemptFailed, Limits, ModelsFailed, Question
 from _llm.reply import spent
+from _observations import estimate_tokens
 
 Change = Callable[[Memo], Memo]
 Update = Callable[[Change], Memo]

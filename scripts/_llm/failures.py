@@ -11,7 +11,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Optional
 
 from _compat import from_epoch_ms, parse_instant
-
 from _llm.memo import LONGEST_HOLD
 from _llm.question import Attempt, AttemptFailed, ModelsFailed
 

@@ -17,7 +17,6 @@ from datetime import datetime
 
 from _config import DEFAULTS, Config, environment_copy
 from _errors import ConfigError
-
 from _llm.failures import meaning_of, refusal
 from _llm.question import Answer, AttemptFailed, Limits, Question
 from _llm.wording import clean_answer

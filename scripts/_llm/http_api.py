@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from _config import Config
 from _errors import ConfigError, MissingPackage
-
 from _llm.failures import attempt, error_text, refusal
 from _llm.question import Answer, AttemptFailed, KeyRefused, Limits, ModelsFailed, Question
 from _llm.reply import decode_body, read_reply

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Optional
 
-from _observations import estimate_tokens
-
 from _llm.failures import error_in, refusal
 from _llm.question import Answer, AttemptFailed, Question, least_tokens
 from _llm.wording import clean_answer
+from _observations import estimate_tokens
 
 # A token is rarely longer: an answer beyond this came from a server that ignores max_tokens.
 CHARS_PER_TOKEN = 16

@@ -1,0 +1,25 @@
+"""Where conversations are and what is new in them: OpenClaw's JSONL files and its SQLite store, one Message shape.
+
+`find_sessions` says which transcripts hold something new, `read_new` reads it, `resolve` finds what a person named.
+Nothing here writes, and what could not be looked at is a Problem or a SourceError, never an empty answer.
+"""
+
+from __future__ import annotations
+
+from _transcripts.find import find_sessions, resolve
+from _transcripts.message import Cursor, Message
+from _transcripts.read import read_new
+from _transcripts.session import Listing, Problem, Reading, Session, cursor_for
+
+__all__ = [
+    "Cursor",
+    "Listing",
+    "Message",
+    "Problem",
+    "Reading",
+    "Session",
+    "cursor_for",
+    "find_sessions",
+    "read_new",
+    "resolve",
+]

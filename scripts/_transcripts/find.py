@@ -1,0 +1,312 @@
+"""Which transcripts there are, and which of them hold something new."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+
+from _config import Config
+from _errors import ConfigError, SourceError
+from _transcripts.jsonl import Folder, has_session_header, name_stem, scan_folder
+from _transcripts.machine import is_group_key, is_machine_key
+from _transcripts.message import Cursor
+from _transcripts.session import Listing, Problem, Session
+from _transcripts.sqlite import Brief, StoreBusy, index_store
+
+if TYPE_CHECKING:
+    from _transcripts.jsonl import Part
+
+_LARGEST_INDEX = 200_000_000  # bytes of sessions.json
+
+
+class _Known(NamedTuple):
+    """What sessions.json says about one session id."""
+
+    key: str
+    machine: bool
+    group: bool
+
+
+def find_sessions(
+    config: Config, cursors: Optional[Mapping[str, Cursor]] = None, since_ms: int = 0
+) -> Listing:
+    """The transcripts with something after their cursor, and those without one that changed since `since_ms`.
+
+    `cursors` are by `Cursor.key`. Both `config.sessions_dir` and `config.store_path` are looked at, and nothing that
+    was said is read; sessions.json only when a file is new. Raises SourceError when what is there cannot be read at
+    all (permission, damaged database). A busy store is a Problem.
+    """
+    cursors = cursors or {}
+    search = _Search(config)
+    counts = {"unchanged": 0, "older": 0}
+    search.look_into_store(lambda brief: _is_new(brief, cursors, since_ms, counts))
+    search.look_into_folder(cursors)
+    stems = search.folder.stems
+    fresh = [_marked(session, session.session_id in stems) for session in search.rows]
+    fresh += [search.file_session(stem) for stem in _new_files(stems, cursors, since_ms, counts)]
+    return Listing(
+        sessions=tuple(sorted(fresh, key=lambda session: (session.changed_at_ms, session.key))),
+        problems=tuple(search.problems),
+        sources=tuple(search.sources),
+        found_any=bool(search.sources),
+        keys=frozenset(
+            ["sqlite:" + row_id for row_id in search.row_ids] + ["jsonl:" + stem for stem in stems]
+        ),
+        counts={**counts, "deleted": len(search.forbidden)},
+    )
+
+
+def resolve(config: Config, name: str) -> "tuple[Session, ...]":
+    """The sessions that a person or a hook names, at least one, new or not.
+
+    `name` is a path, a file name, a session id, a session key, or OpenClaw's marker "sqlite:<agent>:<id>:<path>".
+    Raises ConfigError naming what was not found, or when it names a deleted transcript or a debugging sidecar;
+    SourceError when it is there but cannot be read.
+    """
+    marker = re.fullmatch(r"sqlite:([^:]*):([^:]+):(.*)", name, re.DOTALL)
+    if marker:
+        config = _at_store(config, marker.group(1), marker.group(3))
+        return _named(config, marker.group(2), name)
+    base = os.path.basename(name)
+    if ".deleted." in base or ".trajectory" in base:
+        raise ConfigError(f"{base!r} is not read", "name a transcript that was neither deleted nor a sidecar")
+    if os.sep in name:
+        return _at_path(config, Path(os.path.expanduser(name)))
+    return _named(config, name_stem(base) or base, name)
+
+
+class _Search:
+    """One look at the folder and the store of an agent."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._known: "Optional[dict[str, _Known]]" = None
+        self._index_read = False
+        self.folder = Folder({}, {}, set())
+        self.rows: "list[Session]" = []
+        self.row_ids: "set[str]" = set()
+        self.forbidden: "set[str]" = set()
+        self.problems: "list[Problem]" = []
+        self.sources: "list[str]" = []
+
+    def look_into_store(self, wanted: "Callable[[Brief], bool]") -> None:
+        path = self._config.store_path
+        try:
+            if not path.is_file():
+                return
+            index = index_store(path, wanted)
+        except StoreBusy as problem:
+            self.sources.append(str(path))
+            self.problems.append(Problem(str(path), str(problem), waits=True))
+            return
+        except PermissionError as problem:
+            raise SourceError(
+                f"the store {path} cannot be reached: {problem.strerror}",
+                "make its folder readable for this user",
+            ) from problem
+        if index is not None:
+            self.sources.append(str(path))
+            self.rows, self.row_ids, self.forbidden = index
+
+    def look_into_folder(self, cursors: Mapping[str, Cursor]) -> None:
+        try:
+            self.folder = scan_folder(self._config.sessions_dir)
+        except FileNotFoundError:
+            return
+        self.sources.append(str(self._config.sessions_dir))
+        for stem in self.folder.deleted | self.forbidden:
+            self.folder.stems.pop(stem, None)
+        for stem, parts in self.folder.others.items():
+            if f"jsonl:{stem}" in cursors or self._names(stem, parts):
+                self.folder.stems[stem] = parts
+
+    def file_session(self, stem: str) -> Session:
+        parts = self.folder.stems[stem]
+        known = self._sessions_json().get(stem) or self._sessions_json().get(stem[:36])
+        key = known.key if known else ""
+        return Session(
+            source="jsonl",
+            session_id=stem,
+            session_key=key,
+            path=Path(parts[-1][1]),
+            end=sum(size for _order, _path, size, _mtime in parts),
+            changed_at_ms=max(mtime_ns for _order, _path, _size, mtime_ns in parts) // 1_000_000,
+            machine=bool(known and known.machine),
+            group=bool(known and known.group),
+            may_repeat=len(parts) > 1 or stem in self.row_ids or stem[:36] in self.row_ids,
+            parts=tuple((Path(path), size) for _order, path, size, _mtime in parts),
+        )
+
+    def _names(self, stem: str, parts: "list[Part]") -> bool:
+        """Whether a file whose name is no uuid is a transcript: sessions.json says so, or else its first line."""
+        if stem in self._sessions_json():
+            return True
+        return self._known is None and has_session_header(parts[0][1])
+
+    def _sessions_json(self) -> "dict[str, _Known]":
+        if not self._index_read:
+            self._index_read = True
+            path = self._config.sessions_dir / "sessions.json"
+            try:
+                self._known = _read_index(path)
+            except FileNotFoundError:
+                pass  # machine sessions are told by their first prompt; with the store there is no such file
+            except (OSError, ValueError) as problem:
+                self.problems.append(
+                    Problem(
+                        str(path),
+                        f"sessions.json could not be read ({problem}); machine sessions are told by their first prompt",
+                    )
+                )
+        return self._known or {}
+
+
+def _is_new(brief: Brief, cursors: Mapping[str, Cursor], since_ms: int, counts: "dict[str, int]") -> bool:
+    cursor = cursors.get("sqlite:" + brief.session_id)
+    if cursor is not None:
+        same = cursor.position == brief.end and cursor.generation in ("", brief.generation)
+        counts["unchanged"] += same
+        return not same
+    older = brief.changed_at_ms < since_ms and "jsonl:" + brief.session_id not in cursors
+    counts["older"] += older
+    return not older
+
+
+def _new_files(
+    stems: "dict[str, list[Part]]", cursors: Mapping[str, Cursor], since_ms: int, counts: "dict[str, int]"
+) -> Iterator[str]:
+    """The stems of transcripts with something new. Nothing but comparing: there may be 10,000."""
+    since_ns = since_ms * 1_000_000
+    unchanged = older = 0
+    for stem, parts in stems.items():
+        cursor = cursors.get("jsonl:" + stem)
+        _order, _path, size, mtime_ns = parts[-1]
+        if cursor is not None:
+            if cursor.position == (size if len(parts) == 1 else sum(part[2] for part in parts)):
+                unchanged += 1
+                continue
+        elif mtime_ns < since_ns:
+            older += 1
+            continue
+        yield stem
+    counts["unchanged"] += unchanged
+    counts["older"] += older
+
+
+def _marked(session: Session, in_folder: bool) -> Session:
+    from dataclasses import replace
+
+    return replace(session, may_repeat=True) if in_folder else session
+
+
+def _read_index(path: Path) -> "dict[str, _Known]":
+    """What sessions.json says, by session id and by file stem. Raises OSError, ValueError."""
+    if path.stat().st_size > _LARGEST_INDEX:
+        raise ValueError("it is too large")
+    content = path.read_bytes()
+    if not content.strip():
+        raise ValueError("it is empty")
+    try:
+        data = json.loads(content.decode("utf-8-sig", "replace"), strict=False)
+    except RecursionError as problem:
+        raise ValueError("it is nested too deeply") from problem
+    if not isinstance(data, dict):
+        raise ValueError("it holds no object")
+    found: "dict[str, _Known]" = {}
+    for key, entry in data.items():
+        if isinstance(entry, dict):
+            for name in _names_of(entry):
+                found[name] = _merged(found.get(name), _known(key, entry))
+    return found
+
+
+def _names_of(entry: "dict[str, Any]") -> "set[str]":
+    """The session id of an entry and the stem of its file, which may be a marker of the SQLite store."""
+    session_id, file = entry.get("sessionId"), entry.get("sessionFile")
+    names = {session_id} if isinstance(session_id, str) else set()
+    if isinstance(file, str):
+        marker = re.fullmatch(r"sqlite:[^:]*:([^:]+):.*", file, re.DOTALL)
+        names.add(marker.group(1) if marker else name_stem(re.split(r"[/\\]", file)[-1]))
+    return {name for name in names if name}
+
+
+def _known(key: str, entry: "dict[str, Any]") -> _Known:
+    return _Known(
+        key,
+        is_machine_key(key) or bool(entry.get("spawnedBy")),
+        is_group_key(key) or entry.get("chatType") in ("group", "channel"),
+    )
+
+
+def _merged(first: Optional[_Known], second: _Known) -> _Known:
+    """One session under two keys is a machine's only when both are."""
+    if first is None or (first.machine and not second.machine):
+        return second
+    return first
+
+
+def _at_store(config: Config, agent: str, path: str) -> Config:
+    """The configuration with which a marker's session is looked up: its own agent's folders, when they are there."""
+    from dataclasses import replace
+
+    if agent in ("", config.agent_id) and config.store_path.is_file():
+        return config
+    folder = Path(path).parent
+    if Path(path).is_absolute() and Path(path).suffix in (".json", ".sqlite"):
+        sessions = folder if folder.name == "sessions" else folder.parent / "sessions"
+        candidate = replace(config, sessions_dir=sessions)
+        if candidate.store_path.is_file():
+            return candidate
+    return config
+
+
+def _at_path(config: Config, path: Path) -> "tuple[Session, ...]":
+    from dataclasses import replace
+
+    stem = name_stem(path.name)
+    if not stem:
+        raise ConfigError(f"{str(path)!r} is no transcript", "name a .jsonl file, or a session id")
+    path = Path(os.path.abspath(path))
+    if path.parent != config.sessions_dir:
+        elsewhere = replace(config, sessions_dir=path.parent)
+        if path.parent.is_dir():
+            found = _matching(elsewhere, stem)
+            if found:
+                return found
+    return _named(config, stem, str(path))
+
+
+def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":
+    found = _matching(config, wanted)
+    if not found:
+        raise ConfigError(
+            f"no session is named {shown!r}",
+            f"looked in {config.sessions_dir} and {config.store_path}; give a file, a session id or a session key",
+        )
+    return found
+
+
+def _matching(config: Config, wanted: str) -> "tuple[Session, ...]":
+    """Every session with this id or key, oldest change first."""
+    search = _Search(config)
+    search.look_into_store(lambda brief: True)
+    search.look_into_folder({})
+    if search.problems and not search.rows and not search.folder.stems:
+        raise SourceError(search.problems[0].what)
+    stems = search.folder.stems
+    found = [
+        _marked(session, session.session_id in stems)
+        for session in search.rows
+        if wanted in (session.session_id, session.session_key)
+    ]
+    for stem in stems:
+        if wanted in (stem, stem[:36]) or (":" in wanted and search.file_session(stem).session_key == wanted):
+            found.append(search.file_session(stem))
+    if not found and wanted in search.folder.others:
+        stems[wanted] = search.folder.others[wanted]
+        found.append(search.file_session(wanted))
+    return tuple(sorted(found, key=lambda session: session.changed_at_ms))
