@@ -7,6 +7,7 @@ A line looks like this (schemas/observation-format.md has all of it):
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -22,7 +23,8 @@ HIGH_FROM, MEDIUM_FROM = 6.0, 3.0
 UNTAGGED_TYPE, UNTAGGED_IMPORTANCE = "fact", 5.0
 # Words that other editions of this skill wrote for one of the seven.
 TYPE_ALIASES: Mapping[str, str] = {"decision": "preference", "task": "goal", "note": "context"}
-HEAD = "# Observations Log\n\nWritten by Total Recall. Edit freely: lines of any other shape are kept as they are.\n\n---\n"
+_ABOUT = "Written by Total Recall. Edit freely: lines of any other shape are kept as they are."
+HEAD = f"# Observations Log\n\n{_ABOUT}\n\n---\n"
 BRIEF_MAX_CHARS = 18_000  # OpenClaw cuts an injected file at 20,000 characters
 BRIEF_OPEN, BRIEF_CLOSE = "<total-recall-brief>", "</total-recall-brief>"
 MAX_TEXT_CHARS = 600
@@ -129,7 +131,8 @@ def is_date(text: str) -> bool:
 def tidy(text: str, max_chars: int = 100_000) -> str:
     """Make any text fit for one line of the log: white space and control characters become single spaces, comment
     marks are taken apart, marks and bullets in front go, an over-long text is shortened at a word."""
-    text = "".join(" " if _breaks_a_line(character) else character for character in text)
+    if not text.isprintable():
+        text = "".join(" " if _breaks_a_line(character) else character for character in text)
     text = text.replace("<!--", "<! --").replace("-->", "-- >")
     text = " ".join(text.split())
     while True:
@@ -259,8 +262,12 @@ def render_line(observation: Observation) -> str:
     return f"- {observation.priority} {clock}{observation.text} <!-- {meta} -->"
 
 
+@functools.lru_cache(maxsize=2)
 def parse_log(text: str) -> "tuple[Entry, ...]":
-    """Read a whole observations.md. Joining the entries' `raw` with newlines gives the text back, to the byte."""
+    """Read a whole observations.md. Joining the entries' `raw` with newlines gives the text back, to the byte.
+
+    The last two texts are remembered: one commit looks at the same log several times.
+    """
     entries: "list[Entry]" = []
     day = ""
     for line in text.split("\n"):

@@ -1,0 +1,235 @@
+"""What an observer run costs in time and memory, as ratios within one run on one machine.
+
+    python3 bench/observer.py            all of it; needs jq and about 2.5 GB of free disk below --folder
+    python3 bench/observer.py --quick    the same with a tenth of the data
+
+Printed are, each as the median of several runs in turn:
+  - a run with nothing new over a 1 GB store, over 10,000 session files, and over nothing at all, in milliseconds, and
+    the HTTP client modules that such a run imports;
+  - reading new entries of a tool-heavy session file against `jq` picking the same messages out of it;
+  - peak memory of observing a 1 GB store with a line of 50 MB in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+OBSERVER = str(ROOT / "scripts" / "observer.py")
+JQ = 'select(.type=="message" and (.message.role=="user" or .message.role=="assistant")) | .message'
+READ_ALL = """
+import sys
+from pathlib import Path
+from _transcripts import Session, read_new
+path = Path(sys.argv[1])
+session = Session("jsonl", path.stem, "agent:main:main", path, path.stat().st_size, 0)
+cursor, count, more = None, 0, True
+while more:
+    reading = read_new(session, cursor, 0)
+    cursor, more = reading.end, reading.more
+    count += len(reading.messages)
+print(count)
+"""
+WORDS = "the lease budget garden server wants about tomorrow three because paint train before never always list".split()
+
+
+def sentence(dice: random.Random, words: int) -> str:
+    return " ".join(dice.choice(WORDS) for _ in range(words))
+
+
+def environment(home: Path) -> "dict[str, str]":
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "LLM_PROVIDER": "none"}
+
+
+def timed(command: Sequence[str], env: "dict[str, str]") -> float:
+    """Wall seconds of one process that must succeed."""
+    begin = time.perf_counter()
+    done = subprocess.run(command, env=env, capture_output=True)
+    took = time.perf_counter() - begin
+    if done.returncode:
+        raise SystemExit(f"{command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
+    return took
+
+
+def in_turn(runs: int, *commands: "Callable[[], float]") -> "list[list[float]]":
+    """A B C, A B C ...: a machine whose speed drifts slows all of them."""
+    found: "list[list[float]]" = [[] for _ in commands]
+    for _ in range(runs):
+        for times, command in zip(found, commands):
+            times.append(command())
+    return found
+
+
+def fill_store(home: Path, megabytes: int) -> None:
+    """A SQLite store of about that size: 200 sessions, mostly tool output."""
+    from transcript_builders import SqliteStore
+
+    dice = random.Random(1)
+    with SqliteStore(home / ".openclaw/agents/main/agent/openclaw-agent.sqlite") as store:
+        blob = "".join(dice.choice("abcdefghij klmnop") for _ in range(200_000))
+        for number in range(200):
+            session = store.start(
+                f"0f0e0d0c-0b0a-4987-8654-{number:012d}", f"agent:main:telegram:direct:{number}"
+            )
+            for _ in range(max(1, megabytes * 5 // 200)):
+                store.user(session, sentence(dice, 20))
+                begin = dice.randrange(1000)
+                store.tool(session, blob[begin:])
+                store.assistant(session, sentence(dice, 40))
+
+
+def fill_folder(home: Path, files: int) -> None:
+    """That many session files of a few lines each."""
+    from transcript_builders import JsonlStore
+
+    store = JsonlStore(home / ".openclaw/agents/main/sessions")
+    for number in range(files):
+        session = f"0f0e0d0c-0b0a-4987-8654-{number:012d}"
+        store.start(session, "")
+        store.user(session, f"Please note that locker {number} is free")
+
+
+def heavy_file(path: Path, megabytes: int) -> None:
+    """One session file: a person, an assistant, and tools that make nine tenths of the bytes."""
+    dice = random.Random(2)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "session", "version": 3, "id": path.stem}) + "\n")
+        size, number = 0, 0
+        while size < megabytes * 1_000_000:
+            turn = [
+                {"role": "user", "content": sentence(dice, 25)},
+                {"role": "toolResult", "content": [{"type": "text", "text": sentence(dice, 900)}]},
+                {"role": "toolResult", "content": [{"type": "text", "text": sentence(dice, 900)}]},
+                {"role": "assistant", "content": [{"type": "text", "text": sentence(dice, 60)}]},
+            ]
+            for message in turn:
+                number += 1
+                at = f"2026-11-{1 + number % 28:02d}T10:00:00.000Z"
+                line = json.dumps(
+                    {"type": "message", "id": f"{number:08x}", "timestamp": at, "message": message}
+                )
+                size += file.write(line + "\n")
+
+
+def nothing_new(folder: Path, scale: float, runs: int) -> None:
+    from transcript_builders import JsonlStore
+
+    empty, store, files = folder / "empty", folder / "store", folder / "files"
+    JsonlStore(empty / ".openclaw/agents/main/sessions").start()
+    fill_store(store, int(1000 * scale))
+    fill_folder(files, int(10_000 * scale))
+    homes = (empty, store, files)
+    for home in homes:
+        # The first run gives every session a cursor, so that each later one has it all to compare.
+        timed([sys.executable, OBSERVER, "--quiet", "--now", "2026-11-30T08:00:05Z"], environment(home))
+        timed([sys.executable, OBSERVER, "--quiet", "--backfill"], environment(home))
+    size = sum(path.stat().st_size for path in store.rglob("*.sqlite*"))
+
+    def run(home: Path) -> "Callable[[], float]":
+        return lambda: timed([sys.executable, OBSERVER, "--quiet"], environment(home))
+
+    took = [statistics.median(times) * 1000 for times in in_turn(runs, *map(run, homes))]
+    print(f"nothing new, empty store:            {took[0]:7.1f} ms")
+    print(
+        f"nothing new, {size / 1e9:.2f} GB store:          {took[1]:7.1f} ms  ({took[1] - took[0]:+.1f} ms)"
+    )
+    count = int(10_000 * scale)
+    print(f"nothing new, {count:6d} session files:   {took[2]:7.1f} ms  ({took[2] - took[0]:+.1f} ms)")
+    names = imported(environment(store))
+    clients = sorted(names & {"requests", "urllib3", "httpx", "aiohttp", "http.client", "urllib.request"})
+    print(f"HTTP clients imported by such a run: {', '.join(clients) or 'none'}")
+
+
+def imported(env: "dict[str, str]") -> "set[str]":
+    """The modules that a run imports."""
+    command = [sys.executable, "-X", "importtime", OBSERVER, "--quiet"]
+    done = subprocess.run(command, env=env, capture_output=True)
+    lines = done.stderr.decode().splitlines()
+    return {line.rsplit("|", 1)[1].strip() for line in lines if line.startswith("import time:")}
+
+
+def against_jq(folder: Path, scale: float, runs: int) -> None:
+    jq = shutil.which("jq")
+    if jq is None:
+        raise SystemExit("jq is not installed: sudo apt install jq, or brew install jq")
+    path = folder / "0f0e0d0c-0b0a-4987-8654-000000000001.jsonl"
+    heavy_file(path, int(200 * scale))
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    ours, theirs = in_turn(
+        runs,
+        lambda: timed([sys.executable, "-c", READ_ALL, str(path)], env),
+        lambda: timed([jq, "-c", JQ, str(path)], env),
+    )
+    ratio = statistics.median(b / a for a, b in zip(ours, theirs))
+    print(
+        f"reading {path.stat().st_size / 1e6:.0f} MB of new entries:       {statistics.median(ours):7.2f} s"
+    )
+    print(
+        f"jq over the same file:               {statistics.median(theirs):7.2f} s  ({ratio:.1f} times ours)"
+    )
+
+
+def memory(folder: Path, scale: float) -> None:
+    home = folder / "memory"
+    sessions = home / ".openclaw/agents/main/sessions"
+    sessions.mkdir(parents=True)
+    for number in range(5):
+        heavy_file(sessions / f"0f0e0d0c-0b0a-4987-8654-{number:012d}.jsonl", int(200 * scale))
+    image = {"type": "image", "data": "iVBORw0KGgo" + "A" * int(50e6 * scale)}
+    content = [{"type": "text", "text": "My locker is number 4711, in the hall."}, image]
+    with open(sessions / "0f0e0d0c-0b0a-4987-8654-000000000000.jsonl", "a", encoding="utf-8") as file:
+        entry = {"type": "message", "id": "ffffffff", "timestamp": "2026-11-29T10:00:00.000Z"}
+        file.write(json.dumps({**entry, "message": {"role": "user", "content": content}}) + "\n")
+    command = [sys.executable, OBSERVER, "--backfill", "--quiet"]
+    child = (
+        "import resource,subprocess,sys;r=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL).returncode;"
+        + ("print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    )
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", child, *command], env=environment(home), stdout=subprocess.PIPE
+    )
+    code, peak = map(int, done.stdout.split())
+    if code:
+        raise SystemExit(f"the observer ended with {code}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    size = sum(path.stat().st_size for path in sessions.iterdir())
+    took = time.perf_counter() - begin
+    print(f"peak memory over {size / 1e9:.2f} GB:            {peak * unit / 1e6:7.1f} MB  (in {took:.0f} s)")
+
+
+def main() -> int:
+    """Run the parts in turn."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    parser.add_argument("--runs", type=int, default=7, help="runs of each command (7)")
+    parser.add_argument(
+        "--folder", type=Path, help="where to put the data (a new folder in it; removed afterwards)"
+    )
+    options = parser.parse_args()
+    scale = 0.1 if options.quick else 1.0
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        nothing_new(folder, scale, options.runs)
+        against_jq(folder, scale, options.runs)
+        memory(folder, scale)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
