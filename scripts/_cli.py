@@ -6,6 +6,7 @@ stdout carries exactly one JSON object on one line, whatever happens; sentences 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional, TextIO
 
 from _compat import parse_instant, utc_now
 from _config import Config, environment_copy, environment_dir, is_restarted, load_config
@@ -59,7 +60,7 @@ class Run:
     @property
     def on_terminal(self) -> bool:
         """True when a person is looking at stderr."""
-        return sys.stderr.isatty() and not self.quiet
+        return bool(sys.stderr) and sys.stderr.isatty() and not self.quiet
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,6 +103,7 @@ def run(
     `flags` gives the variables that this layer's own options set.
     """
     os.umask(0o077)
+    _keep_standard_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
     run_id = uuid.uuid4().hex[:8]
     dry_run = "--dry-run" in arguments
@@ -112,7 +114,7 @@ def run(
         if options.workspace:
             variables["OPENCLAW_WORKSPACE"] = os.path.abspath(os.path.expanduser(options.workspace))
         with _interruptible():
-            config = load_config(variables)
+            config = load_config(variables, script=_called_script(layer))
             now = _now(options.now, config)
             result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet))
     except MissingPackage as problem:
@@ -193,12 +195,7 @@ def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Option
     told["schema"] = SCHEMA
     if config and not dry_run:
         _log(layer, config, told)
-    try:
-        sys.stdout.write(json.dumps(told) + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Nobody reads the result; Python would complain once more while closing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _write(sys.stdout, json.dumps(told))
 
 
 def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
@@ -214,13 +211,38 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
 
 
 def _say(sentence: str) -> None:
+    _write(sys.stderr, sentence)
+
+
+def _write(stream: Optional[TextIO], line: str) -> None:
+    """Write a line; when nobody takes it (closed, full, the reader gone), the run ends as it would have otherwise."""
+    if stream is None:  # the descriptor was closed when Python started
+        return
     # A terminal that cannot show a character gets an escape for it, not a traceback.
-    encoding = sys.stderr.encoding or "ascii"
+    encoding = stream.encoding or "ascii"
     try:
-        sys.stderr.write(sentence.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-        sys.stderr.flush()
-    except (BrokenPipeError, ValueError):
-        pass
+        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except OSError:
+        # Python would complain once more while closing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _keep_standard_descriptors() -> None:
+    """Open those of 0, 1 and 2 that are closed: else the next file opened becomes the stderr of every child."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _called_script(layer: str) -> Optional[Path]:
+    """The path by which this script was called, when it was called as one. Python resolves the links in `__file__`,
+    and a skill that is linked into a workspace belongs to that workspace."""
+    called = Path(sys.argv[0])
+    is_ours = os.path.realpath(called.parent) == os.path.dirname(os.path.realpath(__file__))
+    return called if is_ours and called.name == f"{layer}.py" else None
 
 
 def _restart(arguments: Sequence[str]) -> None:
@@ -229,7 +251,9 @@ def _restart(arguments: Sequence[str]) -> None:
     if is_restarted() or not python.exists():
         return
     script = os.path.abspath(sys.argv[0])
-    os.execve(str(python), [str(python), script, *arguments], environment_copy({RESTARTED: "1"}))
+    # An environment that cannot be started helps no more than none: then the missing package is told.
+    with contextlib.suppress(OSError):
+        os.execve(str(python), [str(python), script, *arguments], environment_copy({RESTARTED: "1"}))
 
 
 def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -> "dict[str, Any]":

@@ -54,6 +54,7 @@ DEFAULTS: Mapping[str, str] = {
     "LLM_DAILY_TOKEN_LIMIT": "2000000",
 }
 SECRET_VARIABLES = ("OPENROUTER_API_KEY", "LLM_API_KEY")
+PLACES = ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR")
 
 
 @dataclass(frozen=True)
@@ -118,23 +119,26 @@ def load_config(
         ("flag", dict(flags or {})),
         ("environment", {k: v for k, v in environ.items() if k in DEFAULTS}),
     ]
-    home = _path("HOME", environ.get("HOME") or os.path.expanduser("~"))
+    home = _path("HOME", (environ.get("HOME") or os.path.expanduser("~"), "environment"))
 
     def look_up(name: str) -> "tuple[str, str]":
         for origin, values in layers:
-            if values.get(name, "") != "":
-                return values[name], origin
+            if values.get(name, "").strip():
+                return values[name].strip(), origin
         return DEFAULTS[name], "default"
 
-    openclaw_home = _path("OPENCLAW_HOME", look_up("OPENCLAW_HOME")[0] or str(home), home)
-    state_dir = _path(
-        "OPENCLAW_STATE_DIR", look_up("OPENCLAW_STATE_DIR")[0] or str(openclaw_home / ".openclaw"), home
-    )
-    state_env = _read_env_file(state_dir / ".env")
-    named = look_up("OPENCLAW_WORKSPACE")[0] or state_env.get("OPENCLAW_WORKSPACE", "")
-    workspace = _path("OPENCLAW_WORKSPACE", named, home) if named else _own_workspace(script, state_dir)
-    layers.append((str(workspace / ".env"), _read_env_file(workspace / ".env")))
-    layers.append((str(state_dir / ".env"), state_env))
+    def folder(name: str, otherwise: Path) -> Path:
+        found = look_up(name)
+        return _path(name, found, home) if found[0] else otherwise
+
+    openclaw_home = folder("OPENCLAW_HOME", home)
+    state_dir = folder("OPENCLAW_STATE_DIR", openclaw_home / ".openclaw")
+    # A file cannot say where it is to be looked for itself.
+    layers.append((str(state_dir / ".env"), _read_env_file(state_dir / ".env", PLACES)))
+    shared = (state_dir, state_dir.parent, home, openclaw_home)
+    workspace = folder("OPENCLAW_WORKSPACE", _own_workspace(script, state_dir, shared))
+    in_workspace = _read_env_file(workspace / ".env", (*PLACES, "OPENCLAW_WORKSPACE"))
+    layers.insert(2, (str(workspace / ".env"), in_workspace))
     return _build(look_up, home, state_dir, workspace, environ)
 
 
@@ -164,15 +168,16 @@ def _build(
     """Check and convert every value; pure but for the time zone's files."""
 
     def text(name: str) -> str:
-        return look_up(name)[0].strip()
+        return look_up(name)[0]
 
     def whole(name: str, lowest: int, highest: int) -> int:
         value, origin = look_up(name)
-        if not re.fullmatch(r"\s*\d{1,12}\s*", value) or not lowest <= int(value) <= highest:
-            raise ConfigError(
-                f"{name} is {value!r} (from {origin})", f"it takes a whole number from {lowest} to {highest}"
-            )
+        if not re.fullmatch(r"\d{1,12}", value) or not lowest <= int(value) <= highest:
+            raise _wrong(name, (value, origin), f"it takes a whole number from {lowest} to {highest}")
         return int(value)
+
+    def folder(name: str, otherwise: Path) -> Path:
+        return _path(name, look_up(name), home) if text(name) else otherwise
 
     def is_set(name: str) -> bool:
         return look_up(name)[1] != "default"
@@ -184,17 +189,13 @@ def _build(
         provider = "openai" if key or is_set("LLM_BASE_URL") else "none"
     agent = text("OPENCLAW_AGENT_ID")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", agent):
-        raise ConfigError(
-            f"OPENCLAW_AGENT_ID is {agent!r}", "it takes letters, digits, dots, dashes and underscores"
-        )
-    sessions = _path(
-        "SESSIONS_DIR", text("SESSIONS_DIR") or str(state_dir / "agents" / agent / "sessions"), home
-    )
+        allowed = "it takes letters, digits, dots, dashes and underscores, at most 64"
+        raise _wrong("OPENCLAW_AGENT_ID", look_up("OPENCLAW_AGENT_ID"), allowed)
     known_provider = base_url == OPENROUTER_URL
     return Config(
         workspace=workspace,
-        memory_dir=_path("MEMORY_DIR", text("MEMORY_DIR") or str(workspace / "memory"), home),
-        sessions_dir=sessions,
+        memory_dir=folder("MEMORY_DIR", workspace / "memory"),
+        sessions_dir=folder("SESSIONS_DIR", state_dir / "agents" / agent / "sessions"),
         agent_id=agent,
         state_dir=state_dir,
         zone=_zone(environ.get("TZ", ""), workspace),
@@ -228,12 +229,21 @@ def _chain(role: str, look_up: "Callable[[str], tuple[str, str]]", known_provide
     for name in (f"{role}_MODEL", f"{role}_FALLBACK_MODEL", "LLM_MODEL"):
         value, origin = look_up(name)
         if origin != "default" or (known_provider and not own_model):
-            chain.append(value.strip())
-    return tuple(dict.fromkeys(chain or [look_up("LLM_MODEL")[0].strip()]))
+            chain.append(value)
+    return tuple(dict.fromkeys(chain or [look_up("LLM_MODEL")[0]]))
 
 
-def _read_env_file(path: Path) -> "dict[str, str]":
-    """The variables of one `.env` file that are ours; {} when there is no such file.
+def _wrong(name: str, found: "tuple[str, str]", allowed: str) -> ConfigError:
+    """The error for a variable's value; one that looks like a key, put there by mistake, is not shown."""
+    value, origin = found
+    shown = f"{value!r}"
+    if len(value) > 200 or re.search(r"\b(sk|pk|gsk|xai|ghp)[-_]\w|AIza|[A-Za-z0-9_-]{32}", value):
+        shown = f"{len(value)} characters that are not shown"
+    return ConfigError(f"{name} is {shown} (from {origin})", allowed)
+
+
+def _read_env_file(path: Path, without: "tuple[str, ...]" = ()) -> "dict[str, str]":
+    """The variables of one `.env` file that are ours, but for those in `without`; {} when there is no such file.
 
     Quotes, `export`, CRLF and a byte order mark are understood; `$` stays a dollar sign.
     """
@@ -258,66 +268,67 @@ def _read_env_file(path: Path) -> "dict[str, str]":
     values: "dict[str, str]" = {}
     for binding in dotenv.parser.parse_stream(io.StringIO(content)):
         if binding.error:
-            found = binding.original.string.strip().split("=")[0][:40]
+            # Nothing of the line but a name that we know: the rest can be a key.
+            name = re.match(r"\s*(?:export\s+)?(\w*)", binding.original.string)
+            known = f" (it is about {name.group(1)})" if name and name.group(1) in DEFAULTS else ""
             raise ConfigError(
-                f"{path}, line {binding.original.line}: cannot be read as NAME=value (it begins {found!r})",
-                "write one NAME=value a line; quote a value with spaces or #",
+                f"{path}, line {binding.original.line}: cannot be read as NAME=value{known}",
+                "write one NAME=value a line; close every quote",
             )
-        if binding.key and binding.key in DEFAULTS and binding.value is not None:
+        if binding.key and binding.key in DEFAULTS and binding.key not in without and binding.value is not None:
             values[binding.key] = binding.value
     return values
 
 
-def _path(name: str, value: str, home: Optional[Path] = None) -> Path:
+def _path(name: str, found: "tuple[str, str]", home: Optional[Path] = None) -> Path:
     """An absolute path; `~` is the home folder. A relative one would mean another place under cron."""
+    value = found[0]
     if "\0" in value or "\n" in value:
-        raise ConfigError(f"{name} is {value!r}", "it takes the path of a folder")
+        raise _wrong(name, found, "it takes the path of a folder")
     if home is not None and (value == "~" or value.startswith("~/")):
         value = str(home) + value[1:]
     path = Path(value)
     if not path.is_absolute():
-        raise ConfigError(f"{name} is {value!r}", "it takes an absolute path, or one that begins with ~/")
+        raise _wrong(name, found, "it takes an absolute path, or one that begins with ~/")
     return Path(os.path.normpath(path))
 
 
-def _own_workspace(script: Path, state_dir: Path) -> Path:
-    """The workspace whose skills/ folder this script lies in, else OpenClaw's default workspace."""
+def _own_workspace(script: Path, state_dir: Path, shared: "tuple[Path, ...]") -> Path:
+    """The workspace whose skills/ folder this script lies in, else OpenClaw's default workspace.
+
+    `shared` are folders whose skills/ or .agents/skills/ serve all agents and lie in no workspace.
+    """
     skill = Path(os.path.abspath(script)).parent.parent
     if skill.parent.name == "skills":
         root = skill.parent.parent
         root = root.parent if root.name == ".agents" else root
-        # A skill in ~/.openclaw/skills or ~/.agents/skills is shared by all agents and lies in no workspace.
-        if root != state_dir and root != state_dir.parent:
+        if os.path.realpath(root) not in map(os.path.realpath, shared):
             return root
     return state_dir / "workspace"
 
 
 def _base_url(value: str, origin: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", value):
+    if not re.fullmatch(r"https?://(\[[\w:.%]+\]|[^\s/@:?#\[\]]+)(:\d{1,5})?(/\S*)?", value):
         shown = re.sub(r"//[^/@\s]*@", "//…@", value)
-        raise ConfigError(
-            f"LLM_BASE_URL is {shown!r} (from {origin})",
-            "it takes an address such as https://openrouter.ai/api/v1, without a name or password in it",
-        )
+        allowed = "it takes an address such as https://openrouter.ai/api/v1, without a name or password in it"
+        raise _wrong("LLM_BASE_URL", (shown, origin), allowed)
     return value.rstrip("/").removesuffix("/chat/completions")
 
 
 def _one_of(name: str, found: "tuple[str, str]", allowed: "tuple[str, ...]") -> str:
-    value = found[0].strip().lower()
+    value = found[0].lower()
     if value not in allowed:
-        raise ConfigError(
-            f"{name} is {found[0]!r} (from {found[1]})", f"it takes one of: {', '.join(allowed)}"
-        )
+        raise _wrong(name, found, f"it takes one of: {', '.join(allowed)}")
     return value
 
 
 def _truth(name: str, found: "tuple[str, str]") -> bool:
-    value = found[0].strip().lower()
+    value = found[0].lower()
     if value in ("1", "true", "yes", "on"):
         return True
     if value in ("0", "false", "no", "off"):
         return False
-    raise ConfigError(f"{name} is {found[0]!r} (from {found[1]})", "it takes true or false")
+    raise _wrong(name, found, "it takes true or false")
 
 
 def _zone(tz: str, workspace: Path) -> tzinfo:
@@ -337,12 +348,17 @@ def _zone(tz: str, workspace: Path) -> tzinfo:
             r"(?im)^[\s\-*]*time[ -]?zone[\s*]*:[\s*`]*([A-Za-z_]+(?:/[A-Za-z0-9_+\-]+)*)", about
         )
         wanted = [("USER.md", named.group(1))] if named else []
-    for _source, name in wanted:
+    for source, name in wanted:
         try:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            continue  # "CET-1CEST" and its kin: the C library knows them, and the system zone below follows TZ
+            if source == "TZ":
+                return _present_offset()  # "CET-1CEST" and its kin: only the C library knows them
     return _system_zone()
+
+
+def _present_offset() -> tzinfo:
+    return utc_now().astimezone().tzinfo or timezone.utc
 
 
 def _system_zone() -> tzinfo:
@@ -353,4 +369,4 @@ def _system_zone() -> tzinfo:
         with open("/etc/localtime", "rb") as rules:
             return ZoneInfo.from_file(rules, key="localtime")
     except (OSError, ValueError):
-        return utc_now().astimezone().tzinfo or timezone.utc
+        return _present_offset()

@@ -98,8 +98,10 @@ def append_file(path: Path, data: bytes, create: bool = True) -> None:
     """
     for _attempt in range(10):
         try:
-            if not _append_once(path, data, create):
+            if not _append_once(path, data, create) or data in path.read_bytes():
                 return
+        except FileNotFoundError:
+            continue  # swapped for nothing, between two looks
         except OSError as problem:
             raise _storage_error(path, "cannot be written", problem) from problem
     raise BusyError(
@@ -113,12 +115,7 @@ def _append_once(path: Path, data: bytes, create: bool) -> bool:
     descriptor = os.open(path, flags, FILE_MODE)
     try:
         before = os.fstat(descriptor)
-        try:
-            _write_all(descriptor, data)
-            fsync_file(descriptor)
-        except OSError:
-            _take_back(descriptor, before.st_size, data)
-            raise
+        _write_or_take_back(descriptor, data)
         if before.st_size == 0:
             fsync_folder(Path(os.path.realpath(path)).parent)
         now = stamp(path)
@@ -127,12 +124,20 @@ def _append_once(path: Path, data: bytes, create: bool) -> bool:
         os.close(descriptor)
 
 
-def _take_back(descriptor: int, size_before: int, data: bytes) -> None:
-    """Cut off what a failed append left, unless somebody else's bytes came behind it."""
-    with contextlib.suppress(OSError):
-        left = os.fstat(descriptor).st_size - size_before
-        if 0 < left <= len(data):
-            os.ftruncate(descriptor, size_before)
+def _write_or_take_back(descriptor: int, data: bytes) -> None:
+    """Write durably at the end; what a failed try left is cut off again, unless somebody else wrote behind it."""
+    written = start = 0
+    try:
+        while written < len(data):
+            number = os.write(descriptor, data[written:])
+            start = start if written else os.lseek(descriptor, 0, os.SEEK_CUR) - number
+            written += number
+        fsync_file(descriptor)
+    except OSError:
+        with contextlib.suppress(OSError):
+            if written and os.fstat(descriptor).st_size == start + written:
+                os.ftruncate(descriptor, start)
+        raise
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

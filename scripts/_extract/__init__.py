@@ -13,7 +13,7 @@ from datetime import tzinfo
 from typing import Optional
 
 from _extract.dates import with_dates
-from _extract.kinds import judge, telling, worth_a_look
+from _extract.kinds import ONLY_BY_THE_OWNER, judge, telling, worth_a_look
 from _extract.text import Utterance, utterances
 from _extract.weigh import Clause, clauses_of
 from _observations import HIGH_FROM, Candidate, count_words, make_observation
@@ -21,10 +21,11 @@ from _transcripts.message import Message
 
 __all__ = ["extract"]
 
-SHARE = 0.199  # of the words that people said: memory is to stay within a fifth of a conversation
-STRONG = HIGH_FROM
-# A window of so many words may be kept whole, and one of twice that as far as it is strong: a person who says one
-# thing and leaves has that one thing kept.
+SHARE = 0.19  # of the words that people said: memory is to stay within a fifth of a conversation
+# What is of high priority may go beyond it: a talk that is all decisions and dates must not lose half of them.
+STRONG, STRONG_SHARE = HIGH_FROM, 0.75
+# A window of so many words may be kept whole, and so many of each message as far as they are strong: a person who
+# says one thing and leaves has that one thing kept.
 WHOLE_BELOW, STRONG_BELOW = 32, 60
 MESSAGE_WORDS = 1000  # a longer message is likely a document: it counts as one of this length ...
 MESSAGE_LINES = 20  # ... and gives no more lines than this
@@ -55,19 +56,22 @@ class _Budgets:
     def room_for(self, clause: Clause) -> float:
         if not telling(clause):
             return self.any
-        return self.strong if judge(clause)[1] >= STRONG else self.telling
+        kind, importance = judge(clause)
+        return self.strong if importance >= STRONG or kind in ONLY_BY_THE_OWNER else self.telling
 
 
 def _budgets(said: "Sequence[Utterance]") -> _Budgets:
-    people = assistant = 0
+    people = assistant = messages = 0
     for one in said:
         words = min(MESSAGE_WORDS, count_words(one.text) + len(one.label.split()))
         if one.from_assistant:
             assistant += words
         else:
             people += words
+            messages += 1
     share, whole = SHARE * people, people + assistant
-    return _Budgets(share, max(share, min(whole, WHOLE_BELOW)), max(share, min(whole, STRONG_BELOW)))
+    strong = max(min(STRONG_SHARE * people, STRONG_BELOW * messages), min(whole, STRONG_BELOW))
+    return _Budgets(share, max(share, min(whole, WHOLE_BELOW)), max(share, strong))
 
 
 def _choose(clauses: "Sequence[Clause]", budgets: _Budgets) -> "list[Clause]":
