@@ -275,7 +275,12 @@ def _read_env_file(path: Path, without: "tuple[str, ...]" = ()) -> "dict[str, st
                 f"{path}, line {binding.original.line}: cannot be read as NAME=value{known}",
                 "write one NAME=value a line; close every quote",
             )
-        if binding.key and binding.key in DEFAULTS and binding.key not in without and binding.value is not None:
+        if (
+            binding.key
+            and binding.key in DEFAULTS
+            and binding.key not in without
+            and binding.value is not None
+        ):
             values[binding.key] = binding.value
     return values
 

@@ -40,13 +40,25 @@ def private_folder(folder: Path) -> None:
         raise _storage_error(folder, "cannot be made", problem) from problem
 
 
-def read_bytes(path: Path) -> Optional[bytes]:
-    """The whole file, or None when there is none. Raises StorageError when it is there but cannot be read."""
+def read_bytes(path: Path, start: int = 0) -> Optional[bytes]:
+    """The file from byte `start` on, or None when there is none. Raises StorageError when it cannot be read."""
     try:
         with open(path, "rb") as file:
+            file.seek(start)
             return file.read()
     except FileNotFoundError:
         return None
+    except OSError as problem:
+        raise _storage_error(path, "cannot be read", problem) from problem
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file one after the other, for one that is too large to hold; none when there is no file."""
+    try:
+        with open(path, "rb") as file:
+            yield from file
+    except FileNotFoundError:
+        return
     except OSError as problem:
         raise _storage_error(path, "cannot be read", problem) from problem
 
@@ -65,10 +77,29 @@ def replace_file(path: Path, data: bytes, unless_changed_from: Optional[Stamp] =
     """Put `data` in the place of the file: the old bytes or the new ones are there at any moment, never a mixture.
 
     The mode of an existing file is kept and a symbolic link is followed. With `unless_changed_from` (the Stamp that the
-    new bytes were made from) nothing is written, and False returned, when the file is another one by now.
+    new bytes were made from) nothing is written, and False returned, when the file is another one by now; what another
+    program appended to the old one in the last moment is appended to the new one.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
+    with contextlib.ExitStack() as around:
+        try:
+            old = around.enter_context(open(target, "rb")) if unless_changed_from else None
+        except OSError:
+            return False
+        if not _replace(path, target, temporary, data, unless_changed_from):
+            return False
+        if old is not None and unless_changed_from is not None:
+            old.seek(unless_changed_from.size)
+            late = old.read()
+            if late:
+                append_file(path, late)
+    return True
+
+
+def _replace(
+    path: Path, target: Path, temporary: Path, data: bytes, unless_changed_from: Optional[Stamp]
+) -> bool:
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE)
         try:
@@ -98,12 +129,13 @@ def append_file(path: Path, data: bytes, create: bool = True) -> None:
     """
     for _attempt in range(10):
         try:
-            if not _append_once(path, data, create) or data in path.read_bytes():
-                return
-        except FileNotFoundError:
-            continue  # swapped for nothing, between two looks
+            swapped = _append_once(path, data, create)
         except OSError as problem:
             raise _storage_error(path, "cannot be written", problem) from problem
+        if not swapped or data in (
+            read_bytes(path) or b""
+        ):  # the other program had read the addition already
+            return
     raise BusyError(
         f"{path} is being replaced by another program again and again", "try again when it has settled"
     )

@@ -24,7 +24,7 @@ class Prompt:
         """The text with every `$placeholder` replaced. Raises ConfigError when a value is missing or not asked for."""
         template = string.Template(self.text)
         wanted = _placeholders(template)
-        if wanted != set(values):
+        if wanted != set(values):  # a "$" that begins no name is among them
             wrong = ", ".join(sorted(wanted ^ set(values)))
             raise ConfigError(
                 f"prompts/{self.name} and the program disagree on placeholders: {wrong}",
@@ -40,7 +40,12 @@ def load_prompt(name: str, folder: Path = FOLDER) -> Prompt:
         data = path.read_bytes()
     except OSError as problem:
         raise ConfigError(f"{path} cannot be read: {problem.strerror}", "reinstall the skill") from problem
-    text = data.decode("utf-8").strip()
+    try:
+        text = data.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as problem:
+        raise ConfigError(
+            f"{path} is not UTF-8 text (byte {problem.start})", "reinstall the skill"
+        ) from problem
     if not text:
         raise ConfigError(f"{path} is empty", "reinstall the skill")
     return Prompt(name, text, sha256_hex(data)[:12])
@@ -50,8 +55,8 @@ def _placeholders(template: string.Template) -> "set[str]":
     found = set()
     for match in template.pattern.finditer(template.template):
         name = match.group("named") or match.group("braced")
-        if name:
-            found.add(name)
+        if name or match.group("invalid") is not None:
+            found.add(name or "$")
     return found
 
 

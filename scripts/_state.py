@@ -22,6 +22,7 @@ from _files import (
     encode,
     private_folder,
     read_bytes,
+    read_lines,
     remove_file,
     replace_file,
 )
@@ -38,6 +39,8 @@ from _observations import (
 from _transcripts.message import Cursor
 
 SCHEMA = 1
+# What reading JSON of another shape than ours ends in.
+_DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class State:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "State":
-        """The inverse of `as_json`. Raises ValueError, TypeError or AttributeError on what is no state."""
+        """The inverse of `as_json`. Raises one of _DAMAGED on what is no state."""
         return cls(
             since_ms=int(data.get("since_ms", 0)),
             cursors=_cursors_in(data.get("cursors", {})),
@@ -189,7 +192,7 @@ def load_state(places: Places) -> State:
     if data is not None:
         try:
             return State.from_json(json.loads(data))
-        except (ValueError, TypeError, AttributeError):
+        except _DAMAGED:
             pass
     since = _first_sight(places)
     return State() if since is None else State(since_ms=since, highest=_highest_given(places))
@@ -200,7 +203,8 @@ def save_state(places: Places, state: State) -> None:
     old = read_bytes(places.state)
     if old is not None and not _is_object(old):
         replace_file(places.state.with_suffix(".damaged"), old)
-    new = json.dumps(state.as_json(), ensure_ascii=False, separators=(",", ":")).encode()
+    # ASCII, with escapes: the name of a transcript, and so a session's id, need not be UTF-8.
+    new = json.dumps(state.as_json(), separators=(",", ":")).encode()
     if new != old:
         replace_file(places.state, new)
 
@@ -208,7 +212,7 @@ def save_state(places: Places, state: State) -> None:
 def _is_object(data: bytes) -> bool:
     try:
         return isinstance(json.loads(data), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -230,7 +234,7 @@ def commit(places: Places, change: Commit) -> "tuple[str, ...]":
             "another run observed the same messages first", "nothing to do: its result is in memory"
         )
     journal = _journal(places, change)
-    replace_file(places.journal, json.dumps(journal, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+    replace_file(places.journal, json.dumps(journal).encode())
     _apply(places, journal)
     return tuple(row["id"] for row in journal["rows"] if row["e"] == "observed")
 
@@ -242,10 +246,11 @@ def replay(places: Places) -> bool:
         return False
     try:
         journal = json.loads(data)
+        State.from_json(journal["state"])  # before anything is done by a journal that is not whole
         _apply(places, journal)
-    except (ValueError, KeyError, TypeError) as problem:
+    except _DAMAGED as problem:
         raise StorageError(
-            f"{places.journal} cannot be read: {problem}",
+            f"{places.journal} is damaged ({type(problem).__name__})",
             "move it away; the messages it covers are observed again",
         ) from problem
     return True
@@ -273,9 +278,7 @@ def _journal(places: Places, change: Commit) -> "dict[str, Any]":
             for row, line in zip(additions, lines)
         }
         state = replace(state, provisional={**state.provisional, **waiting})
-    number = sha256_hex(
-        json.dumps([rows, lines, state.as_json()], ensure_ascii=False).encode("utf-8", "replace")
-    )[:16]
+    number = sha256_hex(json.dumps([rows, lines, state.as_json()]).encode())[:16]
     return {
         "schema": SCHEMA,
         "commit": number,
@@ -364,7 +367,7 @@ def load_calls(places: Places) -> object:
     data = read_bytes(places.calls)
     try:
         return json.loads(data) if data else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -377,9 +380,7 @@ def save_calls(places: Places, calls: Mapping[str, Any]) -> None:
 
 
 def _ledger_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(
-        json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for row in rows
-    )
+    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
 
 
 def _append_ledger(places: Places, journal: Mapping[str, Any]) -> None:
@@ -401,34 +402,27 @@ def _ledger_tail(places: Places, size: int) -> bytes:
     found = stamp(places.ledger)
     if found is None:
         return b""
-    reach = min(found.size, size + 65_536)
-    with open(places.ledger, "rb") as file:
-        file.seek(found.size - reach)
-        return file.read()
+    return read_bytes(places.ledger, found.size - min(found.size, size + 65_536)) or b""
 
 
 def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
     """The rows of the ledger, all or of one kind ("observed", "covered", ...); damaged lines are passed over."""
-    try:
-        file = open(places.ledger, "rb")  # noqa: SIM115 (closed below; a generator reads it)
-    except FileNotFoundError:
-        return
     wanted = f'"e":"{kind}"'.encode()
-    with file:
-        for line in file:
-            if kind and wanted not in line:
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                yield row
+    for line in read_lines(places.ledger):
+        if kind and wanted not in line:
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            yield row
 
 
 def covered_uids(places: Places) -> "frozenset[str]":
     """The uids of all messages that were ever done with: asked for only when a cursor is no help."""
-    return frozenset(uid for row in read_ledger(places, "covered") for uid in row.get("uids", ()))
+    rows = (row.get("uids") for row in read_ledger(places, "covered"))
+    return frozenset(str(uid) for uids in rows if isinstance(uids, list) for uid in uids)
 
 
 def _highest_given(places: Places) -> "dict[str, int]":

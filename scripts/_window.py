@@ -110,9 +110,10 @@ def halve(window: Window, before: "dict[str, Cursor]") -> "tuple[Window, ...]":
     only = messages[0]
     if len(only.text) <= SMALLEST_PART_CHARS:
         return ()
-    front = before.get(only.after.key) or Cursor(
-        only.after.source, only.after.session_id, _start_of(only.after)
-    )
+    after = only.after
+    front = before.get(after.key) or Cursor(after.source, after.session_id, _start_of(after))
+    # As in _pending: what was read, and from when on, goes by the message, or the next run would begin elsewhere.
+    front = replace(front, generation=after.generation, since_ms=after.since_ms)
     parts = cut_message(only, front, max(SMALLEST_PART_CHARS // 2, (len(only.text) + 1) // 2))
     return tuple(Window((part,)) for part in parts)
 

@@ -232,7 +232,7 @@ def settle(work: Work, window: Window, backfill: bool) -> None:
         try:
             settled = answer(work, piece)
         except (AnswerCut, PromptCut) as problem:
-            halves = halve(piece, {**work.state.cursors, **(work.state.backfill if backfill else {})})
+            halves = halve(piece, dict(work.state.backfill if backfill else work.state.cursors))
             if halves:
                 windows[:0] = halves
                 continue
@@ -393,7 +393,9 @@ def backfill(work: Work) -> Optional[TotalRecallError]:
     listing = find(work.run, work.job, work.state, work.state.backfill)
     failure = settle_all(work, listing.sessions, backfill=True)
     if failure is None:
-        done = replace(work.state, since_ms=min(work.state.since_ms, start), backfill={}, backfill_from_ms=-1)
+        # 1, not 0, for all of history: 0 says that nothing was ever observed.
+        since = min(work.state.since_ms, max(1, start))
+        done = replace(work.state, since_ms=since, backfill={}, backfill_from_ms=-1)
         work.save(done)
     return failure
 

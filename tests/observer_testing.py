@@ -13,16 +13,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 from unittest import mock
 
 import fake_model
 import observer
-from transcript_builders import BEGIN, JsonlStore, SqliteStore, iso
+from transcript_builders import JsonlStore, SqliteStore, iso
 
 SCRIPTS = Path(observer.__file__).resolve().parent
 TAG = re.compile(r"#[a-z]+-\d+")

@@ -32,9 +32,9 @@ SUBJECTS = (
 
 
 HEARTBEAT = (
-    "System: [2026-11-30 08:21:07 UTC] Reminder: check the oven #beat-1\n\nRead HEARTBEAT.md if it exists "
-    "(workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. If nothing needs attention, reply "
-    "HEARTBEAT_OK."
+    "System: [2026-11-30 08:21:07 UTC] Reminder: check the oven #beat-1\n\n"
+    "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from "
+    "prior chats. If nothing needs attention, reply HEARTBEAT_OK."
 )
 
 

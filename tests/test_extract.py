@@ -473,3 +473,11 @@ def test_a_fifth_of_the_words_keeps_most_of_what_is_asked_about_later(path: Path
     assert all(ours.share <= 0.21 for ours in results)
     assert bench.mean(results).share <= 0.20
     assert bench.mean(results).kept >= 0.62
+
+
+def test_the_assistants_confirmation_of_what_was_said_gives_nothing() -> None:
+    heard = said("We decided to use staging for Project Falcon, the deadline is 12 December.")
+    echo = "Got it: you decided to use staging for Project Falcon, deadline 12 December."
+    news = "I booked table 14 at the Lotus for 19:30."
+    found = kept(heard, *(said(text, role="assistant", trusted=False, uid=text[:6]) for text in (echo, news)))
+    assert [candidate.uids for candidate in found] == [("u1",), ("I book",)]

@@ -29,6 +29,7 @@ STRONG, STRONG_SHARE = HIGH_FROM, 0.75
 WHOLE_BELOW, STRONG_BELOW = 32, 60
 MESSAGE_WORDS = 1000  # a longer message is likely a document: it counts as one of this length ...
 MESSAGE_LINES = 20  # ... and gives no more lines than this
+ECHOED = 0.6  # with more of its words already said by people, a clause of the assistant's is a confirmation
 REPEATED = 0.85  # what a word is still worth with each kept clause that has it
 
 
@@ -39,10 +40,18 @@ def extract(messages: "Sequence[Message]", zone: tzinfo) -> "list[Candidate]":
     kind raises nothing. What nobody needs to find again gives nothing.
     """
     said = utterances(messages)
-    clauses = [clause for clause in clauses_of(said) if worth_a_look(clause)]
+    weighed = list(clauses_of(said))
+    heard = {word for clause in weighed if not clause.utterance.from_assistant for word in clause.words}
+    clauses = [clause for clause in weighed if worth_a_look(clause) and not _echoes(clause, heard)]
     chosen = _choose(clauses, _budgets(said))
     candidates = (_candidate(clause, zone) for clause in sorted(chosen, key=lambda one: one.order))
     return [candidate for candidate in candidates if candidate is not None]
+
+
+def _echoes(clause: Clause, heard: "set[str]") -> bool:
+    """True for the assistant's confirmation of what a person has just said."""
+    known = sum(word in heard for word in clause.words)
+    return clause.utterance.from_assistant and known > ECHOED * len(clause.words)
 
 
 @dataclass(frozen=True)
