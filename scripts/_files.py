@@ -27,9 +27,9 @@ TEMPORARY_SUFFIX = ".total-recall-tmp"
 
 def private_folder(folder: Path) -> None:
     """Make `folder` and its missing parents, readable by nobody else. Folders that are there keep their mode."""
-    if folder.is_dir():
-        return
     try:
+        if folder.is_dir():
+            return
         if not folder.parent.is_dir():
             private_folder(folder.parent)
         os.mkdir(folder, FOLDER_MODE)

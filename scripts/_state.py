@@ -95,7 +95,7 @@ class State:
     def from_json(cls, data: Mapping[str, Any]) -> "State":
         """The inverse of `as_json`. Raises one of _DAMAGED on what is no state."""
         return cls(
-            since_ms=int(data.get("since_ms", 0)),
+            since_ms=int(data["since_ms"]),
             cursors=_cursors_in(data.get("cursors", {})),
             backfill=_cursors_in(data.get("backfill", {})),
             backfill_from_ms=int(data.get("backfill_from_ms", -1)),
@@ -189,11 +189,9 @@ def load_state(places: Places) -> State:
     """Read state.json. Lost or damaged, it begins anew where the ledger says that observing began: without a cursor
     each message is looked up among those that the ledger names as covered."""
     data = read_bytes(places.state)
-    if data is not None:
-        try:
-            return State.from_json(json.loads(data))
-        except _DAMAGED:
-            pass
+    found = _state_in(data) if data is not None else None
+    if found is not None:
+        return found
     since = _first_sight(places)
     return State() if since is None else State(since_ms=since, highest=_highest_given(places))
 
@@ -201,7 +199,7 @@ def load_state(places: Places) -> State:
 def save_state(places: Places, state: State) -> None:
     """Replace state.json; a damaged one is kept beside it."""
     old = read_bytes(places.state)
-    if old is not None and not _is_object(old):
+    if old is not None and _state_in(old) is None:
         replace_file(places.state.with_suffix(".damaged"), old)
     # ASCII, with escapes: the name of a transcript, and so a session's id, need not be UTF-8.
     new = json.dumps(state.as_json(), separators=(",", ":")).encode()
@@ -209,11 +207,12 @@ def save_state(places: Places, state: State) -> None:
         replace_file(places.state, new)
 
 
-def _is_object(data: bytes) -> bool:
+def _state_in(data: bytes) -> Optional[State]:
+    """The state that these bytes are; None when they are damaged."""
     try:
-        return isinstance(json.loads(data), dict)
-    except (ValueError, RecursionError):
-        return False
+        return State.from_json(json.loads(data))
+    except _DAMAGED:
+        return None
 
 
 def begin(places: Places, state: State, at: str) -> None:

@@ -26,7 +26,7 @@ LEVELS = (
     ("_compat", "_errors"),
     ("_config", "_files"),
     ("_state", "_transcripts", "_observations", "_prompts", "_llm"),
-    ("_gate", "_extract", "_window", "_pending", "_answer"),
+    ("_gate", "_extract", "_window", "_pending", "_answer", "_memory", "_settle"),
     ("_cli",),
     ("_setup",),
 )

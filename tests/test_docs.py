@@ -16,6 +16,7 @@ import pytest
 
 import _cli
 import _config
+import _settle
 import _window
 import observer
 from _extract.lexicon import lexicons
@@ -340,7 +341,7 @@ def test_the_figures_of_the_readme_are_those_of_the_code() -> None:
     assert f"the signs of {len(lexicons())} languages" in text
     assert f"at most {BRIEF_MAX_CHARS:,} characters" in text
     assert ("up to six lines of memory" in text, _window.KNOWN_MAX_LINES) == (True, 6)
-    assert ("The fifth time in a row" in text, observer.STUCK_AFTER) == (True, 5)
+    assert ("The fifth time in a row" in text, _settle.STUCK_AFTER) == (True, 5)
 
 
 def test_the_newest_entry_of_the_changelog_is_this_version() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -566,3 +568,13 @@ def test_only_few_lines_of_a_large_memory_go_into_the_prompt(
     home.run(now=at("09:10"), REFLECTOR_WORD_THRESHOLD="1000000")
     assert len(citing.requests[0].prompt) < 2400
     assert "The lease of flat" in citing.requests[0].prompt
+
+
+def test_a_run_with_nothing_new_loads_no_http_client_and_no_extractor(home: Home) -> None:
+    talk(home, "The lease is #note-1")
+    home.call(now=at("09:10"))
+    command = [sys.executable, "-X", "importtime", *home.command(now=at("09:25"))[1:]]
+    done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=True)
+    loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "import time:" in line}
+    assert "_state" in loaded
+    assert not loaded & {"requests", "urllib3", "http.client", "urllib.request", "_llm", "_gate", "_extract", "tqdm"}

@@ -1,0 +1,472 @@
+"""What is kept between runs: a commit is carried out once, wherever it was cut short."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from _errors import BusyError, StorageError
+from _files import private_folder
+from _observations import Observation
+from _state import (
+    Addition,
+    Commit,
+    Places,
+    Provisional,
+    State,
+    begin,
+    commit,
+    covered_uids,
+    load_calls,
+    load_state,
+    read_ledger,
+    replay,
+    save_calls,
+    save_state,
+)
+from _transcripts.message import Cursor
+
+AT = "2026-11-30T09:10:00Z"
+HEAD = (
+    "# Observations Log\n\n"
+    "Written by Total Recall. Edit freely: lines of any other shape are kept as they are.\n\n---\n"
+)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return made(tmp_path)
+
+
+def made(folder: Path) -> Places:
+    """A memory in which observing began."""
+    found = Places(folder / "observations.md", folder / ".total-recall")
+    begin(found, State(since_ms=1000), AT)
+    return found
+
+
+def addition(text: str, uid: str = "u1", day: str = "2026-11-30") -> Addition:
+    return Addition(Observation(text, date=day, time="09:01"), {"from": [uid], "date": day, "by": "test"})
+
+
+def change(
+    base: State,
+    *additions: Addition,
+    position: int = 100,
+    removed: "Sequence[str]" = (),
+    provisional: bool = False,
+) -> Commit:
+    """A commit that moves the cursor of session s1 and takes away the provisional lines named."""
+    cursor = Cursor("jsonl", "s1", position, since_ms=1000)
+    gone = {name: base.provisional[name] for name in removed}
+    state = replace(
+        base,
+        cursors={**base.cursors, cursor.key: cursor},
+        provisional={name: found for name, found in base.provisional.items() if name not in gone},
+    )
+    covered = {} if provisional else {"s1": tuple(uid for row in additions for uid in row.origin["from"])}
+    return Commit(AT, tuple(additions), covered, base, state, gone, provisional)
+
+
+def log_of(places: Places) -> str:
+    return places.observations.read_text(encoding="utf-8")
+
+
+def bytes_of(places: Places) -> "dict[str, bytes]":
+    """The files that a commit writes; the copy put aside before a rewrite is not among them."""
+    files = (path for path in places.observations.parent.rglob("*") if path.is_file())
+    return {path.name: path.read_bytes() for path in files if path.name != "observations.before-rewrite"}
+
+
+# Commits -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_commit_leaves_the_lines_the_ledger_and_the_cursor(places: Places) -> None:
+    ids = commit(places, change(load_state(places), addition("Likes tea"), addition("Has a boat", "u2")))
+    assert ids == ("OBS-20261130-001", "OBS-20261130-002")
+    assert log_of(places) == (
+        HEAD + "\nDate: 2026-11-30\n\n"
+        "- 🟡 09:01 Likes tea <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->\n"
+        "- 🟡 09:01 Has a boat <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-002 -->\n"
+    )
+    assert covered_uids(places) == {"u1", "u2"}
+    assert load_state(places).cursors["jsonl:s1"].position == 100
+    assert load_state(places).highest == {"2026-11-30": 2}
+    assert not places.journal.exists()
+    assert replay(places) is False
+
+
+def test_ids_go_on_where_they_were_also_after_a_line_has_gone(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Likes tea"), addition("Has a boat", "u2")))
+    places.observations.write_text("", encoding="utf-8")
+    ids = commit(places, change(load_state(places), addition("Has a cat", "u3"), position=200))
+    assert ids == ("OBS-20261130-003",)
+    places.state.unlink()
+    ids = commit(places, change(load_state(places), addition("Has a dog", "u4"), position=300))
+    assert ids == ("OBS-20261130-004",)
+
+
+def test_an_answer_that_came_too_late_is_refused(places: Places) -> None:
+    base = load_state(places)
+    commit(places, change(base, addition("Likes tea")))
+    before = bytes_of(places)
+    with pytest.raises(BusyError, match="another run observed the same messages first"):
+        commit(places, change(base, addition("Likes tea, it seems")))
+    assert bytes_of(places) == before
+
+
+def test_a_commit_without_lines_moves_the_cursor_and_makes_no_log(places: Places) -> None:
+    assert commit(places, change(load_state(places))) == ()
+    assert load_state(places).cursors["jsonl:s1"].position == 100
+    assert not places.observations.exists()
+
+
+def test_provisional_lines_go_when_the_answer_comes(places: Places) -> None:
+    base = load_state(places)
+    commit(places, change(base, addition("Tea, provisionally"), addition("A boat", "u2"), provisional=True))
+    waiting = load_state(places)
+    assert {name: found.uids for name, found in waiting.provisional.items()} == {
+        "OBS-20261130-001": ("u1",),
+        "OBS-20261130-002": ("u2",),
+    }
+    with open(places.observations, "ab") as file:
+        file.write(b"A line of mine, half \xff written")
+    commit(places, change(waiting, addition("Likes tea"), position=200, removed=["OBS-20261130-001"]))
+    text = places.observations.read_bytes()
+    assert b"provisionally" not in text
+    assert b"A line of mine, half \xff written\n" in text
+    assert text.count(b"Likes tea") == 1 and text.count(b"A boat") == 1
+    assert [row["id"] for row in read_ledger(places, "removed")] == ["OBS-20261130-001"]
+    assert set(load_state(places).provisional) == {"OBS-20261130-002"}
+
+
+def test_a_provisional_line_that_a_person_has_edited_stays(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Tea"), provisional=True))
+    places.observations.write_text(log_of(places).replace("Tea", "Green tea"), encoding="utf-8")
+    commit(
+        places,
+        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+    )
+    assert "Green tea" in log_of(places) and "Likes tea" in log_of(places)
+    assert load_state(places).provisional == {}
+
+
+def test_what_a_person_adds_between_our_read_and_our_write_stays(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(places, change(load_state(places), addition("Tea"), provisional=True))
+    real, told = os.replace, []
+
+    def replace_late(source: Any, target: Any) -> None:
+        if os.fspath(target).endswith("observations.md"):
+            told.append(f"mine {len(told)}")
+            with open(target, "a", encoding="utf-8") as file:
+                file.write(told[-1] + "\n")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_late)
+    commit(
+        places,
+        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+    )
+    assert told and all(log_of(places).count(line + "\n") == 1 for line in told)
+    assert log_of(places).count("Likes tea") == 1 and " Tea " not in log_of(places)
+
+
+def test_an_editor_that_saves_between_our_read_and_our_write_is_not_written_over(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(places, change(load_state(places), addition("Tea"), provisional=True))
+    real, saved = os.fchmod, []
+
+    def edit_first(descriptor: int, mode: int) -> None:
+        real(descriptor, mode)
+        beside = places.observations.with_suffix(".swp")
+        if os.fstat(descriptor).st_size and not saved and beside.parent.exists():
+            text = log_of(places).replace("# Observations Log", "# My log")
+            if "Tea" in text:
+                saved.append(text)
+                beside.write_text(text, encoding="utf-8")
+                beside.rename(places.observations)
+
+    monkeypatch.setattr(os, "fchmod", edit_first)
+    commit(
+        places,
+        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+    )
+    assert saved
+    assert log_of(places).startswith("# My log\n")
+    assert log_of(places).count("Likes tea") == 1 and " Tea " not in log_of(places)
+
+
+# Cut short -----------------------------------------------------------------------------------------------------------
+
+
+class Cut(BaseException):
+    """The power goes."""
+
+
+CALLS = ("open", "write", "fsync", "replace", "unlink", "truncate")
+
+
+def cut_at(patch: pytest.MonkeyPatch, number: int, half: bool) -> "list[str]":
+    """Have the nth system call not happen (`half`: of a write, only half of it), nor any after it."""
+    made_calls: "list[str]" = []
+
+    def wrap(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            made_calls.append(name)
+            if len(made_calls) == number and half and name == "write":
+                real(args[0], bytes(args[1])[: len(args[1]) // 2])
+            if len(made_calls) >= number:
+                raise Cut
+            return real(*args, **named)
+
+        patch.setattr(os, name, call)
+
+    for name in CALLS:
+        wrap(name)
+    return made_calls
+
+
+def prepared(folder: Path) -> "tuple[Places, Commit]":
+    """A memory with a provisional line, and the commit that replaces it and adds two."""
+    places = made(folder)
+    commit(places, change(load_state(places), addition("Tea"), provisional=True))
+    new = addition("Likes tea"), addition("Größe 44 🎈", "u2", "2026-12-01")
+    return places, change(load_state(places), *new, position=200, removed=["OBS-20261130-001"])
+
+
+def appending(folder: Path) -> "tuple[Places, Commit]":
+    """A memory with a line, and a commit that adds two."""
+    places = made(folder)
+    commit(places, change(load_state(places), addition("Tea")))
+    new = addition("Likes tea", "u2"), addition("Größe 44 🎈", "u3", "2026-12-01")
+    return places, change(load_state(places), *new, position=200)
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("prepare", [prepared, appending])
+def test_a_commit_cut_at_any_call_is_finished_once(tmp_path: Path, prepare: Any, half: bool) -> None:
+    places, wanted = prepare(tmp_path / "whole")
+    untouched = bytes_of(places)
+    with pytest.MonkeyPatch.context() as patch:
+        calls = cut_at(patch, 10_000, half)
+        commit(places, wanted)
+    whole = bytes_of(places)
+    assert len(calls) > 15
+    taken_up = 0
+    for number in range(1, len(calls) + 1):
+        places, wanted = prepare(tmp_path / str(number))
+        with pytest.MonkeyPatch.context() as patch:
+            cut_at(patch, number, half)
+            with pytest.raises(Cut):
+                commit(places, wanted)
+        taken_up += places.journal.exists()
+        for again in (2, 5, 9):  # the replay is cut short as well, each time a little later
+            with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Cut):
+                cut_at(patch, again, half)
+                replay(places)
+        replay(places)
+        found = {name: data for name, data in bytes_of(places).items() if "tmp" not in name}
+        assert found in (untouched, whole), f"cut at call {number} ({calls[number - 1]})"
+        if found == untouched:
+            commit(places, wanted)
+            assert {n: d for n, d in bytes_of(places).items() if "tmp" not in n} == whole
+        assert replay(places) is False
+    assert taken_up > 8
+
+
+def test_replaying_a_finished_commit_changes_nothing(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Tea")))
+    kept: "list[bytes]" = []
+    with pytest.MonkeyPatch.context() as patch:
+        real = os.unlink
+
+        def keep(path: Any) -> None:
+            if os.fspath(path).endswith("journal.json"):
+                kept.append(places.journal.read_bytes())
+            real(path)
+
+        patch.setattr(os, "unlink", keep)
+        commit(places, change(load_state(places), addition("Likes tea", "u2"), position=200))
+    before = bytes_of(places)
+    for _time in range(3):
+        places.journal.write_bytes(kept[0])
+        assert replay(places) is True
+        assert bytes_of(places) == before
+
+
+def test_what_a_person_writes_after_a_crash_stays(places: Places) -> None:
+    wanted = change(load_state(places), addition("Tea"))
+    with pytest.MonkeyPatch.context() as patch:
+
+        def die(*_args: Any, **_named: Any) -> None:
+            raise Cut
+
+        patch.setattr(os, "unlink", die)
+        with pytest.raises(Cut):
+            commit(places, wanted)
+    with open(places.observations, "a", encoding="utf-8") as file:
+        file.write("mine\n")
+    assert replay(places) is True
+    assert log_of(places).endswith("-->\nmine\n") and log_of(places).count("Tea") == 1
+
+
+def test_a_damaged_journal_is_refused_before_anything_is_done(places: Places) -> None:
+    line = "- 🟡 Tea <!-- dc:type=fact dc:id=OBS-20261130-001 -->"
+    journal = {"lines": [line], "removed": {}, "before": {"size": 0, "sha256": ""}, "rows": [], "state": []}
+    places.journal.write_text(json.dumps(journal), encoding="utf-8")
+    with pytest.raises(StorageError, match="journal.json is damaged"):
+        replay(places)
+    assert not places.observations.exists()
+
+
+# State, ledger, calls ------------------------------------------------------------------------------------------------
+
+NAMES = st.text(st.characters(exclude_categories=()), max_size=12)
+CURSORS = st.builds(
+    Cursor,
+    st.sampled_from(["jsonl", "sqlite"]),
+    NAMES,
+    st.integers(-1, 2**60),
+    NAMES,
+    st.integers(0, 10**6),
+    NAMES,
+    st.booleans(),
+    st.integers(0, 2**53),
+)
+BY_KEY = st.lists(CURSORS, max_size=3).map(lambda found: {cursor.key: cursor for cursor in found})
+STATES = st.builds(
+    State,
+    st.integers(0, 2**53),
+    BY_KEY,
+    BY_KEY,
+    st.integers(-1, 2**53),
+    st.dictionaries(NAMES, st.builds(Provisional, NAMES, st.lists(NAMES, max_size=3).map(tuple)), max_size=2),
+    BY_KEY,
+    st.dictionaries(NAMES, st.integers(0, 9999), max_size=2),
+    st.dictionaries(NAMES, st.integers(0, 9), max_size=2),
+    st.integers(0, 99),
+    NAMES,
+    NAMES,
+    NAMES,
+)
+
+
+@given(STATES)
+def test_a_state_comes_back_as_it_was_written(state: State) -> None:
+    assert State.from_json(json.loads(json.dumps(state.as_json()).encode())) == state
+
+
+@given(STATES)
+@settings(max_examples=20)
+def test_a_state_comes_back_from_disk(tmp_path_factory: pytest.TempPathFactory, state: State) -> None:
+    places = Places(Path("unused"), tmp_path_factory.mktemp("state"))
+    save_state(places, state)
+    assert load_state(places) == state
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.sampled_from([*State().as_json(), "other"])
+
+
+@given(st.binary(max_size=30) | st.dictionaries(FIELDS, ANYTHING).map(lambda data: json.dumps(data).encode()))
+@settings(max_examples=60)
+def test_no_content_of_the_state_file_stops_a_run(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    places = Places(Path("unused"), tmp_path_factory.mktemp("state"))
+    places.state.write_bytes(content)
+    state = load_state(places)
+    save_state(places, replace(state, since_ms=7))
+    assert load_state(places).since_ms == 7
+
+
+def test_a_lost_state_begins_where_the_ledger_says(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Tea")))
+    places.state.write_bytes(b"{")
+    found = load_state(places)
+    assert (found.since_ms, found.cursors, found.highest) == (1000, {}, {"2026-11-30": 1})
+    save_state(places, found)
+    assert places.private.joinpath("state.damaged").read_bytes() == b"{"
+
+
+def test_an_unchanged_state_is_not_written_again(places: Places) -> None:
+    before = places.state.stat().st_mtime_ns, places.state.stat().st_ino
+    save_state(places, load_state(places))
+    assert (places.state.stat().st_mtime_ns, places.state.stat().st_ino) == before
+
+
+def test_the_ledger_is_read_by_kind_and_damaged_lines_are_passed_over(places: Places) -> None:
+    with open(places.ledger, "ab") as file:
+        file.write(
+            b'{"e":"covered","uids":["a","b"]}\n\xff\n{"e":"covered"\n[]\n{"e":"covered","uids":null}\n'
+        )
+        file.write(b'{"e":"covered","uids":["c"]}')
+    assert covered_uids(places) == {"a", "b", "c"}
+    assert [row["e"] for row in read_ledger(places)] == ["installed", "covered", "covered", "covered"]
+
+
+def test_a_half_written_end_of_the_ledger_is_cut_before_more_is_written(places: Places) -> None:
+    with open(places.ledger, "ab") as file:
+        file.write(b'{"e":"observed","id":"OBS-2026')
+    commit(places, change(load_state(places), addition("Tea")))
+    rows = [json.loads(line) for line in places.ledger.read_bytes().splitlines()]
+    assert [row["e"] for row in rows] == ["installed", "observed", "covered"]
+
+
+def test_names_that_are_no_unicode_go_through_a_commit(places: Places) -> None:
+    base = load_state(places)
+    wanted = replace(
+        change(base, addition("Tea")),
+        covered={"caf\udce9": ("u\udce9",)},
+        state=replace(base, cursors={"jsonl:caf\udce9": Cursor("jsonl", "caf\udce9", 10)}),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+
+        def die(*_args: Any, **_named: Any) -> None:
+            raise Cut
+
+        patch.setattr(os, "unlink", die)
+        with pytest.raises(Cut):
+            commit(places, wanted)
+    assert replay(places) is True
+    assert load_state(places).cursors["jsonl:caf\udce9"].position == 10
+    assert covered_uids(places) == {"u\udce9"}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 200_000])
+def test_damaged_calls_are_none(places: Places, content: bytes) -> None:
+    assert load_calls(places) is None
+    places.calls.write_bytes(content)
+    assert load_calls(places) is None
+    save_calls(places, {"calls": 3})
+    assert load_calls(places) == {"calls": 3}
+
+
+def test_a_log_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    private_folder(tmp_path / "vault")
+    (tmp_path / "vault" / "log.md").write_text("# Mine\n", encoding="utf-8")
+    (tmp_path / "observations.md").symlink_to(tmp_path / "vault" / "log.md")
+    places, wanted = prepared(tmp_path)
+    commit(places, wanted)
+    assert places.observations.is_symlink()
+    assert (
+        (tmp_path / "vault" / "log.md").read_text(encoding="utf-8").startswith("# Mine\n\nDate: 2026-11-30\n")
+    )
