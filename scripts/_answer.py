@@ -49,7 +49,7 @@ def asked(
     known: Sequence[Observation],
     config: Config,
     update: "Callable[[Callable[[_llm.Memo], _llm.Memo]], _llm.Memo]",
-    now: datetime,
+    clock: "Callable[[], datetime]",
     urgent: bool = False,
 ) -> Settled:
     """A model's answer. Raises AnswerCut, PromptCut and other ModelErrors; ConfigError for a refused key."""
@@ -74,8 +74,8 @@ def asked(
         accepted.append(settled)
         return None
 
-    asking = question(safe, known, config, now)
-    _llm.ask(asking, config.observer_models, config, accept, update, now=lambda: now, urgent=urgent)
+    asking = question(safe, known, config, clock())
+    _llm.ask(asking, config.observer_models, config, accept, update, now=clock, urgent=urgent)
     return accepted[-1]
 
 

@@ -43,7 +43,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Run:
-    """One invocation of a layer. `say` prints a sentence for a person; `progress` is false where nobody looks."""
+    """One invocation of a layer. `now` is when it began; `clock` goes on, unless --now has stopped it."""
 
     layer: str
     run_id: str
@@ -51,6 +51,7 @@ class Run:
     dry_run: bool
     config: Config
     quiet: bool = False
+    clock: Callable[[], datetime] = utc_now
 
     def say(self, sentence: str) -> None:
         """Print a sentence on stderr, unless --quiet was given."""
@@ -116,7 +117,8 @@ def run(
         with _interruptible():
             config = load_config(variables, script=_called_script(layer))
             now = _now(options.now, config)
-            result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet))
+            clock = (lambda: now) if options.now else utc_now
+            result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet, clock))
     except MissingPackage as problem:
         _restart(arguments)
         result = _failure(problem)
@@ -279,8 +281,8 @@ def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -
         raise ConfigError(f"{script} did not end within {timeout_seconds:g} s", "run it by hand") from problem
     try:
         told = json.loads(done.stdout)
-    except ValueError as problem:
-        raise ConfigError(
-            f"{script} printed no result (exit code {done.returncode})", "run it by hand"
-        ) from problem
-    return dict(told)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        raise ConfigError(f"{script} printed no result (exit code {done.returncode})", "run it by hand")
+    return told

@@ -13,9 +13,9 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Optional
+from typing import BinaryIO, Callable, Optional
 
-from _compat import Stamp, fsync_file, fsync_folder, stamp
+from _compat import fsync_file, fsync_folder, stamp
 from _errors import BusyError, MissingPackage, StorageError
 
 FOLDER_MODE = 0o700
@@ -73,33 +73,44 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def replace_file(path: Path, data: bytes, unless_changed_from: Optional[Stamp] = None) -> bool:
+def replace_file(path: Path, data: bytes, instead_of: Optional[bytes] = None) -> bool:
     """Put `data` in the place of the file: the old bytes or the new ones are there at any moment, never a mixture.
 
-    The mode of an existing file is kept and a symbolic link is followed. With `unless_changed_from` (the Stamp that the
-    new bytes were made from) nothing is written, and False returned, when the file is another one by now; what another
-    program appended to the old one in the last moment is appended to the new one.
+    The mode of an existing file is kept and a symbolic link is followed. With `instead_of` (the bytes that the new ones
+    were made from) nothing is written, and False returned, when the file no longer begins with them; the lines that
+    another program appended to the old file are appended to the new one.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
-    with contextlib.ExitStack() as around:
-        try:
-            old = around.enter_context(open(target, "rb")) if unless_changed_from else None
-        except OSError:
+    if instead_of is None:
+        return _replace(path, target, data, lambda: True)
+    try:
+        old = open(target, "rb")  # noqa: SIM115 (closed below)
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise _storage_error(path, "cannot be read", problem) from problem
+    with old:
+        if not _replace(path, target, data, lambda: _begins_with(old, target, instead_of)):
             return False
-        if not _replace(path, target, temporary, data, unless_changed_from):
-            return False
-        if old is not None and unless_changed_from is not None:
-            old.seek(unless_changed_from.size)
-            late = old.read()
-            if late:
-                append_file(path, late)
+        old.seek(len(instead_of))
+        late = old.read()
+    if late:
+        append_file(path, late)
     return True
 
 
-def _replace(
-    path: Path, target: Path, temporary: Path, data: bytes, unless_changed_from: Optional[Stamp]
-) -> bool:
+def _begins_with(old: BinaryIO, target: Path, data: bytes) -> bool:
+    """Whether the open file is still the one at `target`, with `data` in it, and behind that only whole lines more."""
+    found, now = os.fstat(old.fileno()), stamp(target)
+    if now is None or (now.device, now.inode) != (found.st_dev, found.st_ino):
+        return False
+    old.seek(0)
+    content = old.read()
+    return content == data or (data.endswith(b"\n") and content.startswith(data))
+
+
+def _replace(path: Path, target: Path, data: bytes, may: Callable[[], bool]) -> bool:
+    temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE)
         try:
@@ -109,7 +120,7 @@ def _replace(
             fsync_file(descriptor)
         finally:
             os.close(descriptor)
-        if unless_changed_from is not None and stamp(target) != unless_changed_from:
+        if not may():
             os.unlink(temporary)
             return False
         os.replace(temporary, target)

@@ -6,7 +6,6 @@ can be made anew at any time from observations.md and the state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Optional
@@ -15,7 +14,7 @@ from _answer import EXTRACTOR, Settled, system_prompt
 from _compat import epoch_ms, md5_hex, sha256_hex, stamp
 from _files import decode, read_bytes, replace_file
 from _observations import Observation, count_words, fingerprint, observations_in, parse_log, render_brief
-from _state import Addition, Commit, Places, State
+from _state import Addition, Commit, Places, State, cursors_of, superseded
 from _transcripts import Cursor
 from _window import Window
 
@@ -30,42 +29,26 @@ class Occasion:
 
 def known_observations(places: Places, state: State, window: Window) -> "list[Observation]":
     """What memory holds, without the provisional lines that an answer for this window replaces."""
-    going = superseded(state, window)
+    going = superseded(state, window.covered)
     log = parse_log(decode(read_bytes(places.observations) or b""))
     return [found for found in observations_in(log) if found.id not in going]
-
-
-def superseded(state: State, window: Window) -> "frozenset[str]":
-    """Ids of the provisional lines whose messages the window covers."""
-    covered = {uid for uids in window.covered.values() for uid in uids}
-    return frozenset(name for name, found in state.provisional.items() if covered.issuperset(found.uids))
-
-
-def moved(state: State, cursors: Mapping[str, Cursor], backfill: bool) -> State:
-    """The state with these cursors in place, those of the backfill or the usual ones."""
-    if backfill:
-        return replace(state, backfill={**state.backfill, **cursors})
-    upto = {key: cursor for key, cursor in state.provisional_upto.items() if key not in cursors}
-    return replace(state, cursors={**state.cursors, **cursors}, provisional_upto=upto)
 
 
 def final_commit(
     state: State, window: Window, settled: Settled, occasion: Occasion, backfill: bool
 ) -> Commit:
     """What an accepted answer changes: its lines, the cursors, and away with the provisional lines it replaces."""
-    going = superseded(state, window)
+    kind = "backfill" if backfill else "final"
     said = "\n".join(message.text for message in window.messages)
-    new = replace(
-        moved(state, window.cursors, backfill),
-        provisional={name: found for name, found in state.provisional.items() if name not in going},
-        stuck={name: times for name, times in state.stuck.items() if name != window.messages[0].uid},
-        failures_in_row=0,
-        last_failure="",
-        last_good_run=iso(occasion.now),
+    return Commit(
+        at=iso(occasion.now),
+        additions=_additions(settled, occasion),
+        covered=window.covered,
+        moves=window.cursors,
+        expected={key: cursors_of(state, kind).get(key) for key in window.cursors},
+        kind=kind,
         last_hash=md5_hex(said.encode("utf-8", "replace")),
     )
-    rows, removed = _additions(settled, occasion), {name: state.provisional[name] for name in going}
-    return Commit(iso(occasion.now), rows, window.covered, state, new, removed)
 
 
 def not_captured(state: State, window: Window) -> Optional[Window]:
@@ -79,9 +62,14 @@ def not_captured(state: State, window: Window) -> Optional[Window]:
 
 def provisional_commit(state: State, window: Window, settled: Settled, occasion: Occasion) -> Commit:
     """Lines that stand in for a model's answer. The cursors stay where they are."""
-    new = replace(state, provisional_upto={**state.provisional_upto, **window.cursors})
-    rows = _additions(settled, occasion, source="provisional")
-    return Commit(iso(occasion.now), rows, {}, state, new, provisional=True)
+    return Commit(
+        at=iso(occasion.now),
+        additions=_additions(settled, occasion, source="provisional"),
+        covered={},
+        moves=window.cursors,
+        expected={key: state.provisional_upto.get(key) for key in window.cursors},
+        kind="provisional",
+    )
 
 
 def _is_before(cursor: Cursor, other: Optional[Cursor]) -> bool:
@@ -113,15 +101,16 @@ def _facts_of(observation: Observation) -> "dict[str, Any]":
     }
 
 
-def refresh_brief(places: Places) -> int:
-    """Rewrite brief.txt when the log has changed, by us or by a person; returns the log's size in words."""
-    text = decode(read_bytes(places.observations) or b"")
-    log, brief = stamp(places.observations), stamp(places.brief)
-    if brief is None or (log and log.mtime_ns >= brief.mtime_ns):
+def refresh_brief(places: Places, state: State) -> "tuple[int, str]":
+    """Rewrite brief.txt when the log is another than it was made from, by us or by a person. Returns the log's size
+    in words and the SHA-256 of its bytes, which belongs into the state."""
+    data = read_bytes(places.observations) or b""
+    found, text = sha256_hex(data), decode(data)
+    if found != state.brief_of or stamp(places.brief) is None:
         new = render_brief(parse_log(text)).encode("utf-8", "replace")
         if new != read_bytes(places.brief):
             replace_file(places.brief, new)
-    return count_words(text)
+    return count_words(text), found
 
 
 def leave_marks(places: Places, state: State, now: datetime) -> None:

@@ -13,9 +13,20 @@ from _answer import AnswerCut, Settled, asked, extracted, is_about_the_window
 from _config import Config
 from _errors import ConfigError, ModelError, TotalRecallError
 from _files import lock
-from _memory import Occasion, final_commit, known_observations, moved, not_captured, provisional_commit
+from _memory import Occasion, final_commit, known_observations, not_captured, provisional_commit
 from _pending import Pending
-from _state import Commit, Places, State, commit, load_calls, load_state, save_calls, save_state
+from _state import (
+    Commit,
+    Places,
+    State,
+    commit,
+    load_calls,
+    load_state,
+    moved,
+    save_calls,
+    save_state,
+    superseded,
+)
 from _transcripts import Problem, Session
 from _window import Window, halve, pack
 
@@ -49,6 +60,7 @@ class Work:
 
     config: Config
     now: datetime
+    clock: Callable[[], datetime]
     job: Job
     places: Places
     state: State = field(default_factory=State)
@@ -62,12 +74,13 @@ class Work:
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def save(self, state: State) -> None:
-        """Replace state.json when something changed."""
-        if state != self.state:
-            with self.memory():
-                save_state(self.places, state)
-            self.state = state
+    def change(self, change: Callable[[State], State]) -> None:
+        """Change state.json as it is by now: a flush may have captured something since it was read."""
+        with self.memory():
+            old = load_state(self.places)
+            self.state = change(old)
+            if self.state != old:
+                save_state(self.places, self.state)
 
     @property
     def occasion(self) -> Occasion:
@@ -101,7 +114,8 @@ def settle_all(
     work.count(**pending.counts)
     work.problems += pending.problems
     if failure is None:
-        work.save(moved(work.state, pending.quiet, backfill))
+        kind = "backfill" if backfill else "final"
+        work.change(lambda state: moved(state, pending.quiet, kind))
     return failure
 
 
@@ -131,7 +145,7 @@ def _answer(work: Work, window: Window) -> Settled:
     if config.provider == "none":
         return extracted(window, known, config)
     return asked(
-        window, known, config, lambda change: _remember_calls(work, change), work.now, work.job.urgent
+        window, known, config, lambda change: _remember_calls(work, change), work.clock, work.job.urgent
     )
 
 
@@ -154,7 +168,7 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
     name = window.messages[0].uid
     times = work.state.stuck.get(name, 0) + 1
     if times < STUCK_AFTER:
-        work.save(replace(work.state, stuck={**work.state.stuck, name: times}))
+        work.change(lambda state: replace(state, stuck={**state.stuck, name: times}))
         raise problem
     work.count(extracted_instead=len(window.messages))
     return extracted(window, known_observations(work.places, work.state, window), work.config)
@@ -162,12 +176,11 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
 
 def _write_final(work: Work, window: Window, settled: Settled, backfill: bool) -> None:
     """Commit an answer."""
+    replaced = len(superseded(work.state, window.covered))
     change = final_commit(work.state, window, settled, work.occasion, backfill)
     _write(work, settled, change)
     work.done.update((message.uid, message.first_char) for message in window.messages)
-    work.count(
-        messages_covered=sum(map(len, window.covered.values())), provisional_replaced=len(change.removed)
-    )
+    work.count(messages_covered=sum(map(len, window.covered.values())), provisional_replaced=replaced)
 
 
 def _write(work: Work, settled: Settled, change: Commit) -> None:
@@ -177,6 +190,13 @@ def _write(work: Work, settled: Settled, change: Commit) -> None:
         work.state = load_state(work.places)
     work.count(observations_written=len(change.additions), **settled.counts)
     work.models.add(settled.by)
+
+
+def leave_all_pending(work: Work, pending: Pending, sessions: Sequence[Session]) -> None:
+    """Settle nothing: for a run that may not ask, because another one does."""
+    _leave_pending(work, pack(pending.messages(sessions)), backfill=False)
+    work.count(**pending.counts)
+    work.problems += pending.problems
 
 
 def _leave_pending(work: Work, windows: Iterable[Window], backfill: bool) -> None:

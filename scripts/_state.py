@@ -58,7 +58,7 @@ class State:
     first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
     of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
     observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
-    processed, for `.observer-last-hash`."""
+    processed, for `.observer-last-hash`; `brief_of` the SHA-256 of the log that brief.txt was made from."""
 
     since_ms: int = 0
     cursors: Mapping[str, Cursor] = field(default_factory=dict)
@@ -72,6 +72,7 @@ class State:
     last_good_run: str = ""
     last_failure: str = ""
     last_hash: str = ""
+    brief_of: str = ""
 
     def as_json(self) -> "dict[str, Any]":
         """The object that stands in state.json."""
@@ -89,6 +90,7 @@ class State:
             "last_good_run": self.last_good_run,
             "last_failure": self.last_failure,
             "last_hash": self.last_hash,
+            "brief_of": self.brief_of,
         }
 
     @classmethod
@@ -109,6 +111,7 @@ class State:
             last_good_run=str(data.get("last_good_run", "")),
             last_failure=str(data.get("last_failure", "")),
             last_hash=str(data.get("last_hash", "")),
+            brief_of=str(data.get("brief_of", "")),
         )
 
 
@@ -170,19 +173,65 @@ class Addition:
 class Commit:
     """What one accepted answer changes, all of it or nothing.
 
-    `covered` are the uids of the messages that are done with, by session id. `removed` are provisional lines that
-    go, by id. `provisional`: the lines stand in for an answer of a model that is still to come. `state` is the
-    state afterwards, `base` the state that it was made from: a commit made from another state than the one on
-    disk is stale and refused.
+    `moves` are the cursors afterwards, `expected` those that the answer was made from (None: there was none): when
+    one of them stands elsewhere by now, another run has covered the same messages, and the commit is refused.
+    `covered` are the uids of the messages that are done with, by session id; provisional lines that came of none
+    but those go. `kind` is "final", "backfill" (the moves are those of the backfill's cursors) or "provisional"
+    (the lines stand in for an answer that is still to come, and only the mark of what was captured moves).
+    `last_hash` is the MD5 of the messages processed.
     """
 
     at: str
     additions: "tuple[Addition, ...]"
     covered: Mapping[str, "tuple[str, ...]"]
-    base: State
-    state: State
-    removed: Mapping[str, Provisional] = field(default_factory=dict)
-    provisional: bool = False
+    moves: Mapping[str, Cursor]
+    expected: Mapping[str, Optional[Cursor]]
+    kind: str = "final"
+    last_hash: str = ""
+
+
+def cursors_of(state: State, kind: str) -> Mapping[str, Cursor]:
+    """The cursors that a commit of this kind moves."""
+    if kind == "provisional":
+        return state.provisional_upto
+    return state.backfill if kind == "backfill" else state.cursors
+
+
+def moved(state: State, moves: Mapping[str, Cursor], kind: str = "final") -> State:
+    """The state with these cursors in place."""
+    new = {**cursors_of(state, kind), **moves}
+    if kind == "provisional":
+        return replace(state, provisional_upto=new)
+    if kind == "backfill":
+        return replace(state, backfill=new)
+    upto = {key: cursor for key, cursor in state.provisional_upto.items() if key not in moves}
+    return replace(state, cursors=new, provisional_upto=upto)
+
+
+def superseded(state: State, covered: Mapping[str, "tuple[str, ...]"]) -> "frozenset[str]":
+    """Ids of the provisional lines that came of none but these messages."""
+    uids = {uid for found in covered.values() for uid in found}
+    return frozenset(
+        name for name, found in state.provisional.items() if found.uids and uids.issuperset(found.uids)
+    )
+
+
+def _after(state: State, change: Commit) -> State:
+    """The state as a commit leaves it, apart from what its new lines add."""
+    new = moved(state, change.moves, change.kind)
+    if change.kind == "provisional":
+        return new
+    going = superseded(state, change.covered)
+    uids = {uid for found in change.covered.values() for uid in found}
+    return replace(
+        new,
+        provisional={name: found for name, found in state.provisional.items() if name not in going},
+        stuck={name: times for name, times in state.stuck.items() if name not in uids},
+        failures_in_row=0,
+        last_failure="",
+        last_good_run=change.at,
+        last_hash=change.last_hash,
+    )
 
 
 def load_state(places: Places) -> State:
@@ -193,7 +242,9 @@ def load_state(places: Places) -> State:
     if found is not None:
         return found
     since = _first_sight(places)
-    return State() if since is None else State(since_ms=since, highest=_highest_given(places))
+    if since is None:
+        return State()
+    return State(since_ms=since, highest=_highest_given(places), provisional=_still_provisional(places))
 
 
 def save_state(places: Places, state: State) -> None:
@@ -225,14 +276,15 @@ def begin(places: Places, state: State, at: str) -> None:
 def commit(places: Places, change: Commit) -> "tuple[str, ...]":
     """Carry out a commit under the memory lock, which the caller holds; returns the ids of the new lines.
 
-    Raises BusyError when another run has moved a cursor since `base` was read: the answer is then thrown away.
+    Raises BusyError when another run has moved a cursor that the answer was made from: it is then thrown away.
     """
     current = load_state(places)
-    if current.as_json() != change.base.as_json():
+    cursors = cursors_of(current, change.kind)
+    if any(cursors.get(key) != cursor for key, cursor in change.expected.items()):
         raise BusyError(
             "another run observed the same messages first", "nothing to do: its result is in memory"
         )
-    journal = _journal(places, change)
+    journal = _journal(places, change, current)
     replace_file(places.journal, json.dumps(journal).encode())
     _apply(places, journal)
     return tuple(row["id"] for row in journal["rows"] if row["e"] == "observed")
@@ -255,45 +307,48 @@ def replay(places: Places) -> bool:
     return True
 
 
-def _journal(places: Places, change: Commit) -> "dict[str, Any]":
+def _journal(places: Places, change: Commit, current: State) -> "dict[str, Any]":
     text = decode(read_bytes(places.observations) or b"")
-    additions, highest = _with_ids(change, text)
+    additions, highest = _with_ids(change.additions, current.highest, text)
+    removed = {name: current.provisional[name].line for name in sorted(superseded(current, change.covered))}
     rows: "list[dict[str, Any]]" = [
         {"e": "observed", "at": change.at, "id": row.observation.id, **row.origin} for row in additions
     ]
-    rows += [
-        {"e": "removed", "at": change.at, "id": name, "why": "superseded"} for name in sorted(change.removed)
-    ]
+    rows += [{"e": "removed", "at": change.at, "id": name, "why": "superseded"} for name in removed]
     rows += [
         {"e": "covered", "at": change.at, "session": session, "uids": list(uids)}
         for session, uids in change.covered.items()
         if uids
     ]
     lines = [render_line(row.observation) for row in additions]
-    state = replace(change.state, highest=highest)
-    if change.provisional:
+    state = replace(_after(current, change), highest=highest)
+    if change.kind == "provisional":
         waiting = {
             row.observation.id: Provisional(_line_hash(line), tuple(row.origin["from"]))
             for row, line in zip(additions, lines)
         }
+        for row in rows:
+            row["line"] = waiting[row["id"]].line
         state = replace(state, provisional={**state.provisional, **waiting})
     number = sha256_hex(json.dumps([rows, lines, state.as_json()]).encode())[:16]
     return {
         "schema": SCHEMA,
         "commit": number,
         "lines": lines,
-        "removed": {name: found.line for name, found in sorted(change.removed.items())},
+        "removed": removed,
         "before": {"size": len(encode(text)), "sha256": sha256_hex(encode(text))},
         "rows": [{**row, "commit": number} for row in rows],
         "state": state.as_json(),
     }
 
 
-def _with_ids(change: Commit, text: str) -> "tuple[list[Addition], dict[str, int]]":
+def _with_ids(
+    additions: Sequence[Addition], given: Mapping[str, int], text: str
+) -> "tuple[list[Addition], dict[str, int]]":
     used = [found.id for found in observations_in(parse_log(text)) if found.id]
-    highest = dict(change.state.highest)
+    highest = dict(given)
     done = []
-    for addition in change.additions:
+    for addition in additions:
         day = addition.observation.date
         name = next_ids(day, 1, used, highest.get(day, 0))[0]
         highest[day] = int(name.rsplit("-", 1)[1])
@@ -339,8 +394,8 @@ def _rewrite(places: Places, removed: Mapping[str, str], lines: Sequence[Observa
     What is written to the file while we make the new one is kept: then the step is done again.
     """
     for _attempt in range(50):
-        before = stamp(places.observations)
-        data = read_bytes(places.observations) or b""
+        found = read_bytes(places.observations)
+        data = found or b""
         entries = parse_log(decode(data))
         kept = [entry.raw for entry in entries if not _is_unedited(entry, removed)]
         text = "\n".join(kept)
@@ -348,7 +403,7 @@ def _rewrite(places: Places, removed: Mapping[str, str], lines: Sequence[Observa
         if new == data:
             return
         replace_file(places.private / "observations.before-rewrite", data)
-        if replace_file(places.observations, new, unless_changed_from=before):
+        if replace_file(places.observations, new, instead_of=found):
             return
     raise BusyError(f"{places.observations} keeps changing", "try again when the other program has finished")
 
@@ -418,10 +473,12 @@ def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
             yield row
 
 
-def covered_uids(places: Places) -> "frozenset[str]":
-    """The uids of all messages that were ever done with: asked for only when a cursor is no help."""
-    rows = (row.get("uids") for row in read_ledger(places, "covered"))
-    return frozenset(str(uid) for uids in rows if isinstance(uids, list) for uid in uids)
+def covered_uids(places: Places, session: str = "") -> "frozenset[str]":
+    """The uids of the messages that were ever done with, in one session or ("") in any: asked for only where a cursor
+    is no help."""
+    rows = read_ledger(places, "covered")
+    lists = (row.get("uids") for row in rows if session in ("", row.get("session")))
+    return frozenset(str(uid) for uids in lists if isinstance(uids, list) for uid in uids)
 
 
 def _highest_given(places: Places) -> "dict[str, int]":
@@ -432,6 +489,17 @@ def _highest_given(places: Places) -> "dict[str, int]":
         if number.isdecimal():
             day = str(row.get("date", ""))
             found[day] = max(found.get(day, 0), int(number))
+    return found
+
+
+def _still_provisional(places: Places) -> "dict[str, Provisional]":
+    """The provisional lines that the ledger names and does not name as removed."""
+    found: "dict[str, Provisional]" = {}
+    for row in read_ledger(places):
+        if row.get("e") == "observed" and row.get("line"):
+            found[str(row["id"])] = Provisional(str(row["line"]), tuple(map(str, row.get("from", ()))))
+        elif row.get("e") == "removed":
+            found.pop(str(row.get("id")), None)
     return found
 
 

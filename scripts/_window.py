@@ -158,7 +158,7 @@ def render_transcript(window: Window, zone: tzinfo) -> str:
         if f"{local:%Y-%m-%d}" != day:
             day = f"{local:%Y-%m-%d}"
             lines.append(f"{local:%A} {day}:")
-        text = "\n  ".join(message.text.split("\n"))
+        text = "\n  ".join(message.text.splitlines())  # all that any reader takes for the end of a line
         lines.append(f"[{local:%H:%M}] {speaker(message)}: {text}")
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Callable, Optional
 
@@ -24,11 +24,19 @@ import _cli
 from _cli import Result, Run
 from _compat import epoch_ms, parse_instant
 from _config import PROVIDERS, Config
-from _errors import BusyError, ConfigError, TotalRecallError, UsageError
+from _errors import (
+    BusyError,
+    ConfigError,
+    MissingPackage,
+    SourceError,
+    StorageError,
+    TotalRecallError,
+    UsageError,
+)
 from _files import lock, private_folder
 from _memory import iso, leave_marks, refresh_brief
 from _pending import Bounds, Pending, lookback_ms
-from _settle import Job, Work, settle_all
+from _settle import Job, Work, leave_all_pending, settle_all
 from _state import Places, State, begin, covered_uids, load_state, replay
 from _transcripts import Listing, Session, find_sessions, resolve
 from _window import pack
@@ -42,17 +50,22 @@ REFLECT_TIMEOUT_SECONDS = 900.0
 def observe(run: Run, job: Job) -> Result:
     """Find what is new, ask, check the answer, commit, tell."""
     places = Places(run.config.observations_path, run.config.private_dir)
+    work = Work(run.config, run.now, run.clock, job, places)
     if run.dry_run:
-        return look_only(run, job, places)
+        return look_only(run, work)
     private_folder(places.private)
-    try:
-        with lock(places.run_lock, RUN_LOCK_WAIT_SECONDS if job.urgent else 0.0):
-            return observe_alone(run, Work(run.config, run.now, job, places))
-    except BusyError as problem:
-        if job.urgent or job.backfill_from_ms is not None:
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock(places.run_lock, RUN_LOCK_WAIT_SECONDS if job.urgent else 0.0))
+        except BusyError as problem:
+            return step_back(run, work, problem)
+        try:
+            return observe_alone(run, work)
+        except MissingPackage:
+            raise  # the run begins anew where the package is
+        except (ConfigError, StorageError) as problem:
+            count_failure(work, problem)
             raise
-        run.say(f"observer: {problem}")
-        return Result("skipped", "locked", {"provider": run.config.provider})
 
 
 def observe_alone(run: Run, work: Work) -> Result:
@@ -63,13 +76,7 @@ def observe_alone(run: Run, work: Work) -> Result:
     first_run = work.state.since_ms == 0
     if first_run:
         work.state = State(since_ms=first_sight_ms(run, work.job))
-    try:
-        listing = find(run, work.job, work.state)
-    except TotalRecallError as problem:
-        if not first_run:
-            record(work, problem, partly=True)
-        raise
-    work.problems += listing.problems
+    listing = find(run, work)
     if first_run:
         with work.memory():
             begin(work.places, work.state, iso(run.now))
@@ -77,6 +84,30 @@ def observe_alone(run: Run, work: Work) -> Result:
     if failure is None and work.job.backfill_from_ms is not None:
         failure = take_in_history(run, work)
     return finish(run, work, listing, failure)
+
+
+def step_back(run: Run, work: Work, problem: BusyError) -> Result:
+    """Another observer runs. Flush and recovery cannot wait for the model it asks: they write provisional lines."""
+    if work.job.backfill_from_ms is not None:
+        raise problem
+    if not work.job.urgent:
+        run.say(f"observer: {problem}")
+        return Result("skipped", "locked", {"provider": run.config.provider})
+    with work.memory():
+        work.state = load_state(work.places)
+    if not work.state.since_ms:
+        raise problem
+    listing = find(run, work)
+    leave_all_pending(work, pending_of(run, work, backfill=False), listing.sessions)
+    words, _made_from = refresh_brief(work.places, work.state)
+    return _cli.failed(problem, {**result_facts(work, listing), "words": words})
+
+
+def count_failure(work: Work, problem: TotalRecallError) -> None:
+    """Count a run that could not even look, or not write: as far as it can be written down."""
+    with suppress(TotalRecallError):
+        if load_state(work.places).since_ms:
+            record(work, problem)
 
 
 # Finding -------------------------------------------------------------------------------------------------------------
@@ -90,8 +121,9 @@ def first_sight_ms(run: Run, job: Job) -> int:
     return lookback_ms(run.now, run.config.zone, by_day, morning)
 
 
-def find(run: Run, job: Job, state: State, backfill: bool = False) -> Listing:
+def find(run: Run, work: Work, backfill: bool = False) -> Listing:
     """The sessions with something new, or with history to take in. Raises ConfigError when there is nowhere to look."""
+    state, job = work.state, work.job
     since = min(state.since_ms, first_sight_ms(run, job))
     if backfill:
         listing = find_sessions(run.config, state.backfill, job.backfill_from_ms or 0)
@@ -102,6 +134,7 @@ def find(run: Run, job: Job, state: State, backfill: bool = False) -> Listing:
             f"no transcripts: neither {run.config.sessions_dir} nor {run.config.store_path} exists",
             "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(run.config),
         )
+    work.problems += listing.problems
     if job.recover:
         return replace(listing, sessions=resolve(run.config, job.recover))
     return listing
@@ -128,37 +161,53 @@ def pending_of(run: Run, work: Work, backfill: bool) -> Pending:
         return Bounds(job.backfill_from_ms or 0, first) if backfill else Bounds(first)
 
     cursors = state.backfill if backfill else state.cursors
-    return Pending(cursors, bounds, lambda: covered_uids(work.places), compare_all=backfill)
+    return Pending(cursors, bounds, lambda session: covered_uids(work.places, session), compare_all=backfill)
 
 
 def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[TotalRecallError]:
     """Settle what a listing holds; returns what stopped it, or None."""
     with progress(run, listing.sessions, backfill) as show:
         failure = settle_all(work, pending_of(run, work, backfill), listing.sessions, backfill, show)
-    if failure is None and not backfill and not any(problem.waits for problem in work.problems):
-        work.save(without_vanished(work.state, listing.keys))
+    if failure is None and not backfill and not waiting(work):
+        work.change(lambda state: without_vanished(state, listing.keys))
     return failure
 
 
 def without_vanished(state: State, keys: "frozenset[str]") -> State:
     """The state without cursors of transcripts that exist no more: a cron session lives a day, and there are many.
 
-    Should one come back, its messages are told by their uids, like those of any session without a cursor.
+    Should one come back, its messages are told by their uids, like those of any session without a cursor. A source in
+    which nothing at all was found may be out of reach, and what is covered in part only its cursor knows.
     """
-    return replace(state, cursors={key: cursor for key, cursor in state.cursors.items() if key in keys})
+    alive = {key.partition(":")[0] for key in keys}
+    kept = {
+        key: cursor
+        for key, cursor in state.cursors.items()
+        if key in keys or cursor.chars or cursor.source not in alive or "@" in cursor.session_id
+    }
+    return replace(state, cursors=kept)
 
 
 def take_in_history(run: Run, work: Work) -> Optional[TotalRecallError]:
     """Take in what was said before the first sight. Where it stopped is kept, so that it can be taken up again."""
-    start = work.job.backfill_from_ms or 0
-    if work.state.backfill_from_ms != start:
-        # Another range: from its beginning. What an earlier backfill covered is known by its uids.
-        work.save(replace(work.state, backfill={}, backfill_from_ms=start))
-    failure = take_in(run, work, find(run, work.job, work.state, backfill=True), backfill=True)
+    work.change(lambda state: for_backfill(state, work.job))
+    failure = take_in(run, work, find(run, work, backfill=True), backfill=True)
     if failure is None:
-        since = min(work.state.since_ms, start)
-        work.save(replace(work.state, since_ms=since, backfill={}, backfill_from_ms=-1))
+        # 1, not 0, for all of history: 0 says that nothing was ever observed.
+        start = max(1, work.job.backfill_from_ms or 0)
+        work.change(
+            lambda state: replace(
+                state, since_ms=min(state.since_ms, start), backfill={}, backfill_from_ms=-1
+            )
+        )
     return failure
+
+
+def for_backfill(state: State, job: Job) -> State:
+    """The state to backfill with. Another range than last time is gone through from its beginning: what an earlier
+    backfill covered is known by its uids."""
+    start = job.backfill_from_ms or 0
+    return state if state.backfill_from_ms == start else replace(state, backfill={}, backfill_from_ms=start)
 
 
 # Telling -------------------------------------------------------------------------------------------------------------
@@ -166,28 +215,34 @@ def take_in_history(run: Run, work: Work) -> Optional[TotalRecallError]:
 
 def finish(run: Run, work: Work, listing: Listing, failure: Optional[TotalRecallError]) -> Result:
     """Record how the run went, refresh the brief, start the reflector when memory has grown too large."""
-    partly = any(problem.waits for problem in work.problems)
-    record(work, failure, partly)
-    words = refresh_brief(work.places)
+    covered = work.counts.get("messages_covered", 0)
+    failure = failure or (None if covered else waiting(work))
+    words, made_from = refresh_brief(work.places, work.state)
+    record(work, failure, made_from)
     facts = {
         **result_facts(work, listing),
         "words": words,
         "observations_path": str(work.places.observations),
     }
-    if failure is None:
-        leave_marks(work.places, work.state, run.now)
-        facts.update(reflect(run, words))
     for problem in work.problems[:PROBLEMS_SHOWN]:
         run.say(f"observer: {problem.where}: {problem.what}")
     if failure is not None:
         return _cli.failed(failure, facts)
-    covered = work.counts.get("messages_covered", 0)
-    if partly and not covered:
-        return _cli.failed(
-            BusyError("not every transcript could be looked at", "the next run tries again"), facts
-        )
+    leave_marks(work.places, work.state, run.now)
+    facts.update(reflect(run, words))
     run.say(summary(work, covered))
     return Result("ok", "observed" if covered else "nothing_new", facts)
+
+
+def waiting(work: Work) -> Optional[TotalRecallError]:
+    """The error that says which transcript was out of reach; None when all were looked at."""
+    found = [problem for problem in work.problems if problem.waits]
+    if not found:
+        return None
+    message = f"{len(found)} transcripts could not be looked at, first {found[0].where}: {found[0].what}"
+    if all(problem.busy for problem in found):
+        return BusyError(message, "the next run tries again")
+    return SourceError(message, "make it readable for this user; the next run tries again")
 
 
 def summary(work: Work, covered: int) -> str:
@@ -203,13 +258,18 @@ def summary(work: Work, covered: int) -> str:
     return f"observer: {covered} messages covered, {written} observations written to {work.places.observations}{how}"
 
 
-def record(work: Work, failure: Optional[TotalRecallError], partly: bool) -> None:
-    """Keep failures in a row, so that a dead observer cannot stay silent."""
-    if failure is not None:
-        row = work.state.failures_in_row + 1
-        work.save(replace(work.state, failures_in_row=row, last_failure=failure.code))
-    elif not partly and work.state.failures_in_row:
-        work.save(replace(work.state, failures_in_row=0, last_failure="", last_good_run=iso(work.now)))
+def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:
+    """Keep failures in a row, so that a dead observer cannot stay silent, and what the brief was made from."""
+
+    def change(state: State) -> State:
+        state = replace(state, brief_of=brief_of or state.brief_of)
+        if failure is not None:
+            return replace(state, failures_in_row=state.failures_in_row + 1, last_failure=failure.code)
+        if state.failures_in_row and not waiting(work):
+            return replace(state, failures_in_row=0, last_failure="", last_good_run=iso(work.now))
+        return state
+
+    work.change(change)
 
 
 def reflect(run: Run, words: int) -> "dict[str, Any]":
@@ -217,11 +277,19 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
     if words <= run.config.reflect_over_words:
         return {}
     try:
-        told = _cli.start_layer("reflector.py", [], REFLECT_TIMEOUT_SECONDS)
+        told = _cli.start_layer(
+            "reflector.py", ["--workspace", str(run.config.workspace)], REFLECT_TIMEOUT_SECONDS
+        )
     except ConfigError as problem:
         run.say(f"observer: memory has {words} words, and the reflector could not run: {problem}")
         return {"reflector": problem.code}
-    return {"reflector": told.get("status", "unknown")}
+    status = str(told.get("status", "unknown"))
+    if status == "error":
+        error = told.get("error")
+        run.say(
+            f"observer: the reflector failed: {error.get('message') if isinstance(error, dict) else status}"
+        )
+    return {"reflector": status}
 
 
 def result_facts(work: Work, listing: Listing) -> "dict[str, Any]":
@@ -248,13 +316,15 @@ def result_facts(work: Work, listing: Listing) -> "dict[str, Any]":
     }
 
 
-def look_only(run: Run, job: Job, places: Places) -> Result:
+def look_only(run: Run, work: Work) -> Result:
     """--dry-run: what is new and how many questions it would take. Nothing is written, not even a lock."""
-    work = Work(run.config, run.now, job, places, load_state(places))
+    backfill = work.job.backfill_from_ms is not None
+    work.state = load_state(work.places)
     if not work.state.since_ms:
-        work.state = State(since_ms=first_sight_ms(run, job))
-    backfill = job.backfill_from_ms is not None
-    listing = find(run, job, work.state, backfill)
+        work.state = State(since_ms=first_sight_ms(run, work.job))
+    if backfill:
+        work.state = for_backfill(work.state, work.job)
+    listing = find(run, work, backfill)
     pending = pending_of(run, work, backfill)
     messages = questions = characters = 0
     for window in pack(pending.messages(listing.sessions)):
@@ -262,7 +332,7 @@ def look_only(run: Run, job: Job, places: Places) -> Result:
         questions += 1
         characters += window.size
     work.count(**pending.counts)
-    work.problems += [*listing.problems, *pending.problems]
+    work.problems += pending.problems
     run.say(
         f"observer: {messages} messages to observe in {questions} questions; nothing was asked or written"
     )

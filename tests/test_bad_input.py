@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from observer_testing import SCRIPTS, Home, at, cite, minutes, tags_in
 from transcript_builders import SID
 
 KEY = "sk-or-" + "a1B2" * 8
+FAILURES = re.compile(rb'"failures_in_row":\d+,|"last_failure":"\w*",')
 SAID = "My sister's wedding is on 14 June in Porto."
 
 
@@ -34,9 +36,9 @@ def home(tmp_path: Path) -> Home:
 
 
 def kept(folder: Path) -> "dict[str, bytes]":
-    """Every file of a memory folder but locks and what goes by the run, by name."""
+    """Every file of a memory folder by name, but locks, and without the count of failures."""
     return {
-        str(path.relative_to(folder)): path.read_bytes()
+        str(path.relative_to(folder)): FAILURES.sub(b"", path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix != ".lock"
     }
@@ -75,6 +77,12 @@ def observe(home: Home, *flags: str, before: "tuple[str, ...]" = (), **environ: 
         assert told.result["reason"] == told.error["code"]
         assert told.error["message"] in said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return told
+
+
+def in_process(home: Home, *flags: str) -> Told:
+    """The same in this process: quicker, where the process makes no difference."""
+    ended = home.run(*flags, now=at("09:10"))
+    return Told(ended.code, ended.result, ended.said)
 
 
 def refused(home: Home, code: int, *flags: str, **environ: str) -> Told:
@@ -145,14 +153,15 @@ def test_a_key_that_cannot_be_sent_is_told_without_showing_it(home: Home) -> Non
         (("--flush", "--recover", SID), "not allowed with"),
         (("--recover",), "expected one argument"),
         (("--recover", ""), "--recover"),
-        (("--provider", "gpt"), "'gpt'"),
-        (("--trigger", "moon"), "'moon'"),
+        (("--provider", "gpt"), "gpt"),
+        (("--trigger", "moon"), "moon"),
         (("--now", "late"), "--now is 'late'"),
     ],
 )
 def test_wrong_flags(home: Home, flags: "tuple[str, ...]", part: str) -> None:
-    told = refused(home, 2, *flags)
-    assert told.error["code"] == "usage"
+    before = kept(home.memory)
+    told = in_process(home, *flags)
+    assert (told.code, told.error["code"], kept(home.memory)) == (2, "usage", before)
     assert part in told.error["message"]
 
 
@@ -198,6 +207,8 @@ def test_a_transcript_whose_name_is_not_utf_8_is_observed(home: Home) -> None:
     )
     with open(name, "wb") as file:
         file.write(header + entry + b'"content":"My flight to Oslo leaves on 3 December at 07:40."}}\n')
+    (home.sessions / "sessions.json").unlink()  # which would have to name a file whose name is no session id
+    os.utime(name, (at("09:06").timestamp(), at("09:06").timestamp()))
     assert observe(home).code == 0
     assert home.log.count("Oslo") == 1
     assert observe(home).result["reason"] == "nothing_new"
@@ -255,7 +266,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         ("workspace", 0o000, 3, "configuration"),
         ("workspace/memory/.total-recall/state.json", 0o000, 1, "storage"),
         ("workspace/memory/.total-recall/ledger.jsonl", 0o000, 1, "storage"),
-        ("workspace/logs", 0o500, 0, ""),
+        ("workspace/logs/observer.log", 0o400, 0, ""),
     ],
 )
 def test_what_this_user_may_not_touch_is_named(
@@ -271,11 +282,11 @@ def test_what_this_user_may_not_touch_is_named(
     if kind:
         assert (told.code, told.error["code"]) == (code, kind), told
         assert str(path) in told.error["message"] + told.error["hint"]
-        assert before["observations.md"] == kept(home.memory)["observations.md"]
+        if "ledger" not in part:  # by then the commit is under way, and the next run goes on with it
+            assert before["observations.md"] == kept(home.memory)["observations.md"]
     if "logs" in part:
         assert told.code == 0 and "no log written" in told.said
-    again = observe(home)
-    assert again.code == 0
+    assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
 
 
@@ -290,13 +301,13 @@ def test_a_folder_where_a_file_should_be_and_the_reverse(home: Home, name: str) 
         path.write_bytes(b"in the way")
     else:
         path.mkdir()
-    told = observe(home)
+    told = in_process(home)
     assert (told.code, told.error["code"]) == (1, "storage")
     assert str(path) in told.error["message"]
     assert path.is_dir() or path.read_bytes() == b"in the way"
     path.rmdir() if path.is_dir() else path.unlink()
     aside.rename(path)
-    assert observe(home).code == 0
+    assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
 
 
@@ -325,11 +336,13 @@ DAMAGE = [b"", b"{", b"[]", b"null", b"5", b'"x"', b"{}", b"\xff\xfe", b"\x00" *
 def test_a_damaged_journal_is_named_and_touches_nothing(home: Home, content: bytes) -> None:
     journal = home.memory / ".total-recall" / "journal.json"
     journal.write_bytes(content)
-    told = refused(home, 1)
+    before = kept(home.memory)
+    told = in_process(home)
+    assert (told.code, kept(home.memory)) == (1, before)
     assert told.error["code"] == "storage"
     assert str(journal) in told.error["message"] and "move it away" in told.error["hint"]
     journal.unlink()
-    assert observe(home).code == 0
+    assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
 
 
@@ -346,7 +359,7 @@ def test_a_damaged_journal_is_named_and_touches_nothing(home: Home, content: byt
 def test_a_damaged_state_is_made_good_and_kept_aside(home: Home, content: bytes) -> None:
     state = home.memory / ".total-recall" / "state.json"
     state.write_bytes(content)
-    assert observe(home).code == 0
+    assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
     assert state.with_suffix(".damaged").read_bytes() == content
 
@@ -360,16 +373,19 @@ def test_a_damaged_memo_of_calls_begins_anew(home: Home, content: bytes) -> None
     store.user(SID, "The boat is #note-1", at=at("09:06"))
     with fake_model.FakeModel(cite) as server:
         home.model(server)
-        assert observe(home).code == 0
+        assert in_process(home).code == 0
     assert tags_in(home.log) == {"#note-1": 1}
 
 
 def test_damaged_lines_of_the_ledger_are_passed_over(home: Home) -> None:
     ledger = home.memory / ".total-recall" / "ledger.jsonl"
-    junk = b"\x00\xff\n" + b'{"e":"covered","uids":5}\n{"e":"covered"\n[1]\n"e"\n{"e":"observed","id":7,"date":[]}\n'
+    junk = (
+        b"\x00\xff\n"
+        + b'{"e":"covered","uids":5}\n{"e":"covered"\n[1]\n"e"\n{"e":"observed","id":7,"date":[]}\n'
+    )
     ledger.write_bytes(junk + ledger.read_bytes() + b'{"e":"covered","uids":["torn')
     (home.memory / ".total-recall" / "state.json").unlink()
-    assert observe(home).code == 0
+    assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
     assert all(line.endswith(b"}") for line in ledger.read_bytes().splitlines()[6:])
 
@@ -480,6 +496,6 @@ def test_a_working_folder_that_is_gone_does_not_matter(home: Home) -> None:
 def test_a_log_that_is_empty_or_odd_is_added_to(home: Home, content: bytes) -> None:
     path = home.memory / "observations.md"
     path.write_bytes(content)
-    assert observe(home).code == 0
+    assert in_process(home).code == 0
     assert path.read_bytes().startswith(content)
     assert home.log.count("950 euros") == 1 if b"\xff" not in content else b"950 euros" in path.read_bytes()

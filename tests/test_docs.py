@@ -18,7 +18,6 @@ import _cli
 import _config
 import _settle
 import _window
-import observer
 from _extract.lexicon import lexicons
 from _observations import BRIEF_MAX_CHARS, observations_in, parse_log, render_addition
 

@@ -14,7 +14,6 @@ from typing import Any, Callable
 import pytest
 
 import _files
-from _compat import stamp
 from _errors import BusyError, StorageError
 from _files import (
     append_file,
@@ -132,12 +131,12 @@ def test_a_planted_link_is_not_written_through(tmp_path: Path) -> None:
 def test_a_file_that_changed_since_it_was_read_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"one")
-    before = stamp(path)
-    path.write_bytes(b"one, two")
-    assert replace_file(path, b"new", unless_changed_from=before) is False
-    assert path.read_bytes() == b"one, two"
+    for changed in (b"one, two", b"One", b"on", b"", b"two\none\n"):
+        path.write_bytes(changed)
+        assert replace_file(path, b"new", instead_of=b"one") is False
+        assert path.read_bytes() == changed
     path.unlink()
-    assert replace_file(path, b"new", unless_changed_from=before) is False
+    assert replace_file(path, b"new", instead_of=b"one") is False
     assert names_in(tmp_path) == []
 
 
@@ -152,7 +151,7 @@ def test_what_is_appended_in_the_last_moment_before_a_replace_is_kept(
             file.write(b"mine\n")
 
     before_call(monkeypatch, "replace", person)
-    assert replace_file(path, b"two\n", unless_changed_from=stamp(path)) is True
+    assert replace_file(path, b"two\n", instead_of=b"one\ntwo\n") is True
     assert path.read_bytes() == b"two\nmine\n"
     assert names_in(tmp_path) == ["a"]
 

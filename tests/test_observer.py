@@ -577,4 +577,13 @@ def test_a_run_with_nothing_new_loads_no_http_client_and_no_extractor(home: Home
     done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=True)
     loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "import time:" in line}
     assert "_state" in loaded
-    assert not loaded & {"requests", "urllib3", "http.client", "urllib.request", "_llm", "_gate", "_extract", "tqdm"}
+    assert not loaded & {
+        "requests",
+        "urllib3",
+        "http.client",
+        "urllib.request",
+        "_llm",
+        "_gate",
+        "_extract",
+        "tqdm",
+    }

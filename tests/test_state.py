@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from _state import (
     begin,
     commit,
     covered_uids,
+    cursors_of,
     load_calls,
     load_state,
     read_ledger,
@@ -58,23 +58,13 @@ def addition(text: str, uid: str = "u1", day: str = "2026-11-30") -> Addition:
     return Addition(Observation(text, date=day, time="09:01"), {"from": [uid], "date": day, "by": "test"})
 
 
-def change(
-    base: State,
-    *additions: Addition,
-    position: int = 100,
-    removed: "Sequence[str]" = (),
-    provisional: bool = False,
-) -> Commit:
-    """A commit that moves the cursor of session s1 and takes away the provisional lines named."""
+def change(base: State, *additions: Addition, position: int = 100, provisional: bool = False) -> Commit:
+    """A commit that moves the cursor of session s1 and covers the messages that its lines came of."""
+    kind = "provisional" if provisional else "final"
     cursor = Cursor("jsonl", "s1", position, since_ms=1000)
-    gone = {name: base.provisional[name] for name in removed}
-    state = replace(
-        base,
-        cursors={**base.cursors, cursor.key: cursor},
-        provisional={name: found for name, found in base.provisional.items() if name not in gone},
-    )
     covered = {} if provisional else {"s1": tuple(uid for row in additions for uid in row.origin["from"])}
-    return Commit(AT, tuple(additions), covered, base, state, gone, provisional)
+    expected = {cursor.key: cursors_of(base, kind).get(cursor.key)}
+    return Commit(AT, tuple(additions), covered, {cursor.key: cursor}, expected, kind)
 
 
 def log_of(places: Places) -> str:
@@ -140,7 +130,7 @@ def test_provisional_lines_go_when_the_answer_comes(places: Places) -> None:
     }
     with open(places.observations, "ab") as file:
         file.write(b"A line of mine, half \xff written")
-    commit(places, change(waiting, addition("Likes tea"), position=200, removed=["OBS-20261130-001"]))
+    commit(places, change(waiting, addition("Likes tea"), position=200))
     text = places.observations.read_bytes()
     assert b"provisionally" not in text
     assert b"A line of mine, half \xff written\n" in text
@@ -154,7 +144,7 @@ def test_a_provisional_line_that_a_person_has_edited_stays(places: Places) -> No
     places.observations.write_text(log_of(places).replace("Tea", "Green tea"), encoding="utf-8")
     commit(
         places,
-        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+        change(load_state(places), addition("Likes tea"), position=200),
     )
     assert "Green tea" in log_of(places) and "Likes tea" in log_of(places)
     assert load_state(places).provisional == {}
@@ -176,7 +166,7 @@ def test_what_a_person_adds_between_our_read_and_our_write_stays(
     monkeypatch.setattr(os, "replace", replace_late)
     commit(
         places,
-        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+        change(load_state(places), addition("Likes tea"), position=200),
     )
     assert told and all(log_of(places).count(line + "\n") == 1 for line in told)
     assert log_of(places).count("Likes tea") == 1 and " Tea " not in log_of(places)
@@ -201,7 +191,7 @@ def test_an_editor_that_saves_between_our_read_and_our_write_is_not_written_over
     monkeypatch.setattr(os, "fchmod", edit_first)
     commit(
         places,
-        change(load_state(places), addition("Likes tea"), position=200, removed=["OBS-20261130-001"]),
+        change(load_state(places), addition("Likes tea"), position=200),
     )
     assert saved
     assert log_of(places).startswith("# My log\n")
@@ -245,7 +235,7 @@ def prepared(folder: Path) -> "tuple[Places, Commit]":
     places = made(folder)
     commit(places, change(load_state(places), addition("Tea"), provisional=True))
     new = addition("Likes tea"), addition("Größe 44 🎈", "u2", "2026-12-01")
-    return places, change(load_state(places), *new, position=200, removed=["OBS-20261130-001"])
+    return places, change(load_state(places), *new, position=200)
 
 
 def appending(folder: Path) -> "tuple[Places, Commit]":
@@ -436,7 +426,8 @@ def test_names_that_are_no_unicode_go_through_a_commit(places: Places) -> None:
     wanted = replace(
         change(base, addition("Tea")),
         covered={"caf\udce9": ("u\udce9",)},
-        state=replace(base, cursors={"jsonl:caf\udce9": Cursor("jsonl", "caf\udce9", 10)}),
+        moves={"jsonl:caf\udce9": Cursor("jsonl", "caf\udce9", 10)},
+        expected={"jsonl:caf\udce9": None},
     )
     with pytest.MonkeyPatch.context() as patch:
 

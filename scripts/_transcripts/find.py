@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
+from _compat import sha256_hex
 from _config import Config
 from _errors import ConfigError, SourceError
 from _transcripts.jsonl import Folder, has_session_header, name_stem, scan_folder
@@ -101,7 +102,7 @@ class _Search:
             index = index_store(path, wanted)
         except StoreBusy as problem:
             self.sources.append(str(path))
-            self.problems.append(Problem(str(path), str(problem), waits=True))
+            self.problems.append(Problem(str(path), str(problem), waits=True, busy=True))
             return
         except PermissionError as problem:
             raise SourceError(
@@ -276,8 +277,16 @@ def _at_path(config: Config, path: Path) -> "tuple[Session, ...]":
         if path.parent.is_dir():
             found = _matching(elsewhere, stem)
             if found:
-                return found
+                return tuple(_apart(session, path.parent) for session in found)
     return _named(config, stem, str(path))
+
+
+def _apart(session: Session, folder: Path) -> Session:
+    """A transcript from another folder, which may be a copy: it has a cursor of its own, and its uids are compared."""
+    from dataclasses import replace
+
+    mark = sha256_hex(str(folder).encode("utf-8", "surrogateescape"))[:8]
+    return replace(session, session_id=f"{session.session_id}@{mark}", may_repeat=True)
 
 
 def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":

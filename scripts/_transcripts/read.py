@@ -43,11 +43,15 @@ def read_new(
             return _read(history, session, cursor, since_ms, until_ms, max_chars)
     except _Unreadable as problem:
         start = cursor or Cursor(session.source, session.session_id, _beginning(session), since_ms=since_ms)
-        return Reading((), start, False, False, {}, (Problem(str(session.path), str(problem), waits=True),))
+        return Reading((), start, False, False, {}, (_problem(session, problem),))
 
 
 class _Unreadable(Exception):
     """This transcript cannot be read now; others may."""
+
+
+def _problem(session: Session, problem: _Unreadable) -> Problem:
+    return Problem(str(session.path), str(problem), waits=True, busy=isinstance(problem.__cause__, StoreBusy))
 
 
 def _beginning(session: Session) -> int:

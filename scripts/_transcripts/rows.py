@@ -262,7 +262,11 @@ class SqliteHistory:
             lines = unpack(packed).splitlines() if packed[:4] == ZSTD_MAGIC else packed.splitlines()
         except (OSError, ValueError) as problem:
             self._problems.append(
-                Problem(self._session.session_id, f"its cold archive {name} could not be read: {problem}")
+                Problem(
+                    self._session.session_id,
+                    f"its cold archive {name} could not be read: {problem}",
+                    waits=True,
+                )
             )
             return
         for index, raw in enumerate(lines):

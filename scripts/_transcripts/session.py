@@ -14,13 +14,14 @@ from _transcripts.message import Cursor, Message
 class Problem:
     """Something that could not be looked at. `where` is a path or a session id, `what` one sentence.
 
-    `waits`: the transcript itself was out of reach, and the next run tries again; else it was read but for what
-    `what` says.
+    `waits`: the transcript itself was out of reach, so its cursor stays and the next run tries again; `busy`: only
+    because OpenClaw was writing. Without `waits` it was read, but for what `what` says.
     """
 
     where: str
     what: str
     waits: bool = False
+    busy: bool = False
 
 
 @dataclass(frozen=True)

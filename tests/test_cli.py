@@ -1,0 +1,336 @@
+"""The command line of every layer: JSON, exit codes, interruption, restart, log lines."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+from unittest import mock
+
+import pytest
+
+import _cli
+import fake_model
+from _cli import Result, Run, make_parser
+from _errors import (
+    BusyError,
+    ConfigError,
+    MissingPackage,
+    ModelError,
+    ModelParked,
+    RefusedError,
+    SourceError,
+    StorageError,
+    TotalRecallError,
+    UsageError,
+)
+from observer_testing import SCRIPTS, Ended, Home, at, cite, tags_in
+from transcript_builders import SID
+
+Work = Callable[[argparse.Namespace, Run], Result]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    found = Home(tmp_path / "home")
+    store = found.jsonl()
+    store.start(SID, at=at("09:00"))
+    store.user(SID, "The lease is #note-1", at=at("09:01"))
+    return found
+
+
+def run(folder: Path, work: Work, *argv: str) -> Ended:
+    """A layer "trial" that does this work, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    environ = {"HOME": str(folder), "TZ": "UTC"}
+    with contextlib.ExitStack() as around:
+        around.callback(os.umask, os.umask(0o077))
+        around.enter_context(mock.patch.dict(os.environ, environ, clear=True))
+        around.enter_context(contextlib.redirect_stdout(out))
+        around.enter_context(contextlib.redirect_stderr(err))
+        code = _cli.run("trial", make_parser("trial", "What it does."), work, list(argv))
+    assert out.getvalue().count("\n") == 1
+    return Ended(code, json.loads(out.getvalue()), err.getvalue())
+
+
+def raising(problem: BaseException) -> Work:
+    def work(_options: argparse.Namespace, _run: Run) -> Result:
+        raise problem
+
+    return work
+
+
+def log_lines(folder: Path) -> "list[str]":
+    return (folder / ".openclaw" / "workspace" / "logs" / "trial.log").read_text("utf-8").splitlines()
+
+
+# The result object ---------------------------------------------------------------------------------------------------
+
+
+def test_a_result_has_the_usual_keys_around_its_facts(tmp_path: Path) -> None:
+    def work(_options: argparse.Namespace, run: Run) -> Result:
+        run.say("trial: all done")
+        return Result("ok", "done", {"lines": 3, "path": "/ä"})
+
+    ended = run(tmp_path, work)
+    run_id = ended.result.pop("run_id")
+    assert ended.result == {
+        "layer": "trial",
+        "status": "ok",
+        "reason": "done",
+        "dry_run": False,
+        "lines": 3,
+        "path": "/ä",
+        "schema": 1,
+    }
+    assert (ended.code, ended.said, len(run_id)) == (0, "trial: all done\n", 8)
+    (line,) = log_lines(tmp_path)
+    assert line.endswith(
+        f'Z {{"status":"ok","reason":"done","run_id":"{run_id}","dry_run":false,"lines":3,"path":"/\\u00e4"}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "word"),
+    [
+        (TotalRecallError("x", "do y"), 1, "unexpected"),
+        (StorageError("x", "do y"), 1, "storage"),
+        (UsageError("x", "do y"), 2, "usage"),
+        (ConfigError("x", "do y"), 3, "configuration"),
+        (SourceError("x", "do y"), 3, "source_unreadable"),
+        (BusyError("x", "do y"), 4, "busy"),
+        (ModelError("x", "do y"), 5, "model_failed"),
+        (ModelParked("x", "do y"), 5, "model_parked"),
+        (RefusedError("x", "do y"), 6, "refused"),
+    ],
+)
+def test_each_way_to_stop_has_its_exit_code_and_its_word(
+    tmp_path: Path, problem: TotalRecallError, code: int, word: str
+) -> None:
+    ended = run(tmp_path, raising(problem))
+    assert (ended.code, ended.result["status"], ended.result["reason"]) == (code, "error", word)
+    assert ended.result["error"] == {"code": word, "message": "x", "hint": "do y"}
+    assert ended.said == "trial: x (do y)\n"
+    assert f'"reason":"{word}"' in log_lines(tmp_path)[0]
+
+
+def test_what_nobody_foresaw_is_told_by_its_place_and_without_its_text(tmp_path: Path) -> None:
+    ended = run(tmp_path, raising(KeyError("what a person said")))
+    assert (ended.code, ended.result["reason"]) == (1, "unexpected")
+    assert ended.result["error"]["message"].startswith("unexpected KeyError at test_cli.py:")
+    assert "a person said" not in json.dumps(ended.result) + ended.said + log_lines(tmp_path)[0]
+
+
+def test_an_interrupt_is_130(tmp_path: Path) -> None:
+    ended = run(tmp_path, raising(KeyboardInterrupt()))
+    assert (ended.code, ended.result["reason"], ended.result["error"]["code"]) == (
+        130,
+        "interrupted",
+        "interrupted",
+    )
+
+
+@pytest.mark.parametrize(
+    "argv", [("--nonsense",), ("--dry",), ("more",), ("--workspace",), ("--now", "noon")]
+)
+def test_a_wrong_flag_is_an_object_too_and_nothing_is_done(tmp_path: Path, argv: "tuple[str, ...]") -> None:
+    ended = run(tmp_path, raising(AssertionError("it ran")), *argv)
+    assert (ended.code, ended.result["reason"]) == (2, "usage")
+
+
+def test_a_dry_run_writes_no_log(tmp_path: Path) -> None:
+    ended = run(tmp_path, lambda options, run: Result("ok", str(run.dry_run)), "--dry-run")
+    assert (ended.result["dry_run"], ended.result["reason"]) == (True, "True")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quiet_says_nothing_but_what_went_wrong(tmp_path: Path) -> None:
+    def work(_options: argparse.Namespace, run: Run) -> Result:
+        run.say("trial: all is well")
+        raise ConfigError("x", "do y")
+
+    assert run(tmp_path, work, "--quiet").said == "trial: x (do y)\n"
+
+
+def test_a_workspace_named_on_the_command_line_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def work(_options: argparse.Namespace, run: Run) -> Result:
+        return Result("ok", "done", {"at": str(run.config.memory_dir)})
+
+    assert run(tmp_path, work, "--workspace", "my ws").result["at"] == str(tmp_path / "my ws" / "memory")
+    assert run(tmp_path, work, "--workspace", "~/ws").result["at"] == str(tmp_path / "ws" / "memory")
+    assert (tmp_path / "my ws" / "logs" / "trial.log").exists()
+
+
+def test_now_is_taken_in_the_persons_zone(tmp_path: Path) -> None:
+    def work(_options: argparse.Namespace, run: Run) -> Result:
+        return Result("ok", "done", {"now": run.now.isoformat()})
+
+    assert run(tmp_path, work, "--now", "2026-11-30 14:05").result["now"] == "2026-11-30T14:05:00+00:00"
+
+
+def test_the_log_is_set_aside_when_it_is_large(tmp_path: Path) -> None:
+    logs = tmp_path / ".openclaw" / "workspace" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "trial.log").write_bytes(b"x" * 1_000_001)
+    run(tmp_path, lambda options, run: Result("ok", "done"))
+    assert (logs / "trial.log.1").stat().st_size == 1_000_001
+    assert len(log_lines(tmp_path)) == 1
+
+
+# Interrupted during a question ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_interrupted_during_a_question_ends_in_order(home: Home, number: signal.Signals) -> None:
+    asked: "list[subprocess.Popen[str]]" = []
+
+    def interrupt(_request: fake_model.Request) -> Any:
+        asked[0].send_signal(number)
+        return fake_model.Reply(then="hang")
+
+    with fake_model.FakeModel(interrupt) as server:
+        home.model(server)
+        asked.append(home.start(now=at("09:10")))
+        out, err = asked[0].communicate(timeout=60)
+    told = json.loads(out)
+    assert (asked[0].returncode, told["reason"], told["error"]["code"]) == (130, "interrupted", "interrupted")
+    assert "Traceback" not in err
+    assert home.log == "" and home.state["cursors"] == {}
+    with fake_model.FakeModel(cite) as server:
+        home.model(server)
+        assert home.run(now=at("09:20")).code == 0
+    assert tags_in(home.log) == {"#note-1": 1}
+
+
+# Without packages ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python without any package."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], check=True)
+    return str(folder / "bin" / "python")
+
+
+def environment(data: Path, python: str) -> Path:
+    """An environment in the place where setup.py makes it, whose python counts its starts."""
+    wrapper = data / "total-recall" / "venv" / "bin" / "python"
+    wrapper.parent.mkdir(parents=True)
+    wrapper.write_text(f'#!/bin/sh\necho start >>"{data}/starts"\nexec "{python}" "$@"\n')
+    wrapper.chmod(stat.S_IRWXU)
+    return wrapper
+
+
+def observe_with(python: str, home: Home, data: Path, *flags: str) -> Ended:
+    done = subprocess.run(
+        [python, *home.command(*flags, now=at("09:10"))[1:]],
+        env={**home.environ, "XDG_DATA_HOME": str(data), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return Ended(done.returncode, json.loads(done.stdout), done.stderr)
+
+
+def starts(data: Path) -> int:
+    return (data / "starts").read_text().count("start") if (data / "starts").exists() else 0
+
+
+def test_a_python_without_packages_goes_on_in_the_environment_once(
+    home: Home, bare: str, tmp_path: Path
+) -> None:
+    data = tmp_path / 'my "data'
+    environment(tmp_path / "data", sys.executable)
+    (tmp_path / "data").rename(data)
+    wrapper = data / "total-recall" / "venv" / "bin" / "python"
+    wrapper.write_text(f'#!/bin/sh\necho start >>"$XDG_DATA_HOME/starts"\nexec "{sys.executable}" "$@"\n')
+    ended = observe_with(bare, home, data, "--trigger", "cron")
+    assert (ended.code, ended.result["status"], ended.result["trigger"]) == (0, "ok", "cron")
+    assert starts(data) == 1
+
+
+def test_an_environment_that_lacks_them_too_makes_no_loop(home: Home, bare: str, tmp_path: Path) -> None:
+    environment(tmp_path / "data", bare)
+    ended = observe_with(bare, home, tmp_path / "data")
+    assert (ended.code, ended.result["error"]["code"]) == (3, "missing_package")
+    assert "setup.py" in ended.result["error"]["hint"]
+    assert starts(tmp_path / "data") == 1
+
+
+@pytest.mark.parametrize("kind", ["none", "dangling", "not executable", "no program"])
+def test_without_a_usable_environment_the_missing_package_is_told(
+    home: Home, bare: str, tmp_path: Path, kind: str
+) -> None:
+    data = tmp_path / "data"
+    if kind != "none":
+        python = environment(data, sys.executable)
+        python.unlink()
+        if kind == "dangling":
+            python.symlink_to(tmp_path / "gone")
+        else:
+            python.write_bytes(b"\x7fELF, not really")
+            python.chmod(0o600 if kind == "not executable" else 0o700)
+    ended = observe_with(bare, home, data)
+    assert (ended.code, ended.result["error"]["code"]) == (3, "missing_package")
+    assert ended.said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("flag", "part"), [("--help", "exit codes: 0 ok"), ("--version", "total-recall ")])
+def test_help_and_version_need_no_package(bare: str, tmp_path: Path, flag: str, part: str) -> None:
+    done = subprocess.run(
+        [bare, str(SCRIPTS / "observer.py"), flag],
+        env={"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert part in done.stdout
+
+
+def test_a_missing_package_is_told_in_process_too(tmp_path: Path) -> None:
+    ended = run(tmp_path, raising(MissingPackage("filelock")))
+    assert (ended.code, ended.result["error"]["message"]) == (
+        3,
+        "the Python package 'filelock' is not installed",
+    )
+
+
+# Starting another layer ----------------------------------------------------------------------------------------------
+
+
+def test_a_layer_that_is_not_there_or_prints_nothing_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cli, "__file__", str(tmp_path / "_cli.py"))
+    with pytest.raises(ConfigError, match="nothing.py is missing"):
+        _cli.start_layer("nothing.py", [], 5)
+    (tmp_path / "silent.py").write_text("raise SystemExit(7)")
+    with pytest.raises(ConfigError, match="silent.py printed no result .exit code 7."):
+        _cli.start_layer("silent.py", [], 5)
+    (tmp_path / "layer.py").write_text(
+        "import json, sys; print(json.dumps({'status': 'ok', 'argv': sys.argv[1:]}))"
+    )
+    assert _cli.start_layer("layer.py", ["--x", "a b"], 5) == {"status": "ok", "argv": ["--x", "a b"]}
+
+
+def test_a_layer_that_prints_something_else_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cli, "__file__", str(tmp_path / "_cli.py"))
+    (tmp_path / "odd.py").write_text("print(5)")
+    with pytest.raises(ConfigError, match="odd.py printed no result"):
+        _cli.start_layer("odd.py", [], 5)
