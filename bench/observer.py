@@ -7,12 +7,15 @@ Printed are, each as the median of several runs in turn:
   - a run with nothing new over a 1 GB store, over 10,000 session files, and over nothing at all, in milliseconds, and
     the HTTP client modules that such a run imports;
   - reading new entries of a tool-heavy session file against `jq` picking the same messages out of it;
-  - peak memory of observing a 1 GB store with a line of 50 MB in it.
+  - peak memory of observing a 1 GB store, and 1 GB of session files with a line of 50 MB in them.
+
+Exit code 1 when a figure misses what is required of it. With --quick, reading is so short that start-up counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import random
@@ -124,7 +127,7 @@ def heavy_file(path: Path, megabytes: int) -> None:
                 size += file.write(line + "\n")
 
 
-def nothing_new(folder: Path, scale: float, runs: int) -> None:
+def nothing_new(folder: Path, scale: float, runs: int) -> "list[bool]":
     from transcript_builders import JsonlStore
 
     empty, store, files = folder / "empty", folder / "store", folder / "files"
@@ -132,25 +135,49 @@ def nothing_new(folder: Path, scale: float, runs: int) -> None:
     fill_store(store, int(1000 * scale))
     fill_folder(files, int(10_000 * scale))
     homes = (empty, store, files)
+    peaks = []
     for home in homes:
         # The first run gives every session a cursor, so that each later one has it all to compare.
         timed([sys.executable, OBSERVER, "--quiet", "--now", "2026-11-30T08:00:05Z"], environment(home))
-        timed([sys.executable, OBSERVER, "--quiet", "--backfill"], environment(home))
+        peaks.append(peak_bytes(home))
     size = sum(path.stat().st_size for path in store.rglob("*.sqlite*"))
 
     def run(home: Path) -> "Callable[[], float]":
         return lambda: timed([sys.executable, OBSERVER, "--quiet"], environment(home))
 
     took = [statistics.median(times) * 1000 for times in in_turn(runs, *map(run, homes))]
-    print(f"nothing new, empty store:            {took[0]:7.1f} ms")
-    print(
-        f"nothing new, {size / 1e9:.2f} GB store:          {took[1]:7.1f} ms  ({took[1] - took[0]:+.1f} ms)"
-    )
     count = int(10_000 * scale)
-    print(f"nothing new, {count:6d} session files:   {took[2]:7.1f} ms  ({took[2] - took[0]:+.1f} ms)")
     names = imported(environment(store))
     clients = sorted(names & {"requests", "urllib3", "httpx", "aiohttp", "http.client", "urllib.request"})
-    print(f"HTTP clients imported by such a run: {', '.join(clients) or 'none'}")
+    print(f"nothing new, empty store:            {took[0]:7.1f} ms")
+    return [
+        verdict(f"nothing new, {size / 1e9:.2f} GB store:", took[1] - took[0], "ms more", most=20),
+        verdict(f"nothing new, {count} session files:", took[2] - took[0], "ms more", most=100),
+        verdict("HTTP clients that such a run loads:", len(clients), ", ".join(clients), most=0),
+        verdict(f"peak memory over {size / 1e9:.2f} GB of SQLite:", peaks[1] / 1e6, "MB", most=150),
+    ]
+
+
+def verdict(what: str, figure: float, unit: str, most: float = 0.0, least: "float | None" = None) -> bool:
+    """Print a figure beside what is required of it; true when it is met."""
+    met = figure <= most if least is None else figure >= least
+    required = f"at most {most:g}" if least is None else f"at least {least:g}"
+    print(f"{what:<42} {figure:9.1f} {unit}  (required: {required}){'' if met else '  NOT MET'}")
+    return met
+
+
+def peak_bytes(home: Path) -> int:
+    """Peak memory of a backfill of everything, which must succeed."""
+    child = (
+        "import resource,subprocess,sys;r=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL).returncode;"
+        "print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    command = [sys.executable, "-c", child, sys.executable, OBSERVER, "--backfill", "--quiet"]
+    done = subprocess.run(command, env=environment(home), stdout=subprocess.PIPE)
+    code, peak = map(int, done.stdout.split())
+    if code:
+        raise SystemExit(f"the observer ended with {code}")
+    return peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def imported(env: "dict[str, str]") -> "set[str]":
@@ -161,7 +188,7 @@ def imported(env: "dict[str, str]") -> "set[str]":
     return {line.rsplit("|", 1)[1].strip() for line in lines if line.startswith("import time:")}
 
 
-def against_jq(folder: Path, scale: float, runs: int) -> None:
+def against_jq(folder: Path, scale: float, runs: int) -> "list[bool]":
     jq = shutil.which("jq")
     if jq is None:
         raise SystemExit("jq is not installed: sudo apt install jq, or brew install jq")
@@ -173,42 +200,36 @@ def against_jq(folder: Path, scale: float, runs: int) -> None:
         lambda: timed([sys.executable, "-c", READ_ALL, str(path)], env),
         lambda: timed([jq, "-c", JQ, str(path)], env),
     )
+    print(
+        f"reading {path.stat().st_size / 1e6:.0f} MB of new entries: {statistics.median(ours):.2f} s",
+        end="; ",
+    )
+    print(f"jq over the same file: {statistics.median(theirs):.2f} s")
     ratio = statistics.median(b / a for a, b in zip(ours, theirs))
-    print(
-        f"reading {path.stat().st_size / 1e6:.0f} MB of new entries:       {statistics.median(ours):7.2f} s"
-    )
-    print(
-        f"jq over the same file:               {statistics.median(theirs):7.2f} s  ({ratio:.1f} times ours)"
-    )
+    return [verdict("reading, as fast as jq:", ratio, "times", least=4)]
 
 
-def memory(folder: Path, scale: float) -> None:
+def memory(folder: Path, scale: float) -> "list[bool]":
     home = folder / "memory"
     sessions = home / ".openclaw/agents/main/sessions"
     sessions.mkdir(parents=True)
     for number in range(5):
         heavy_file(sessions / f"0f0e0d0c-0b0a-4987-8654-{number:012d}.jsonl", int(200 * scale))
-    image = {"type": "image", "data": "iVBORw0KGgo" + "A" * int(50e6 * scale)}
-    content = [{"type": "text", "text": "My locker is number 4711, in the hall."}, image]
+    pixels = base64.b64encode(random.Random(3).randbytes(int(37.5e6 * scale))).decode()
+    content = [
+        {"type": "text", "text": "My locker is number 4711, in the hall."},
+        {"type": "image", "data": pixels},
+    ]
+    entry = {"type": "message", "id": "ffffffff", "timestamp": "2026-11-29T10:00:00.000Z"}
+    line = json.dumps({**entry, "message": {"role": "user", "content": content}})
     with open(sessions / "0f0e0d0c-0b0a-4987-8654-000000000000.jsonl", "a", encoding="utf-8") as file:
-        entry = {"type": "message", "id": "ffffffff", "timestamp": "2026-11-29T10:00:00.000Z"}
-        file.write(json.dumps({**entry, "message": {"role": "user", "content": content}}) + "\n")
-    command = [sys.executable, OBSERVER, "--backfill", "--quiet"]
-    child = (
-        "import resource,subprocess,sys;r=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL).returncode;"
-        + ("print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    )
-    begin = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", child, *command], env=environment(home), stdout=subprocess.PIPE
-    )
-    code, peak = map(int, done.stdout.split())
-    if code:
-        raise SystemExit(f"the observer ended with {code}")
-    unit = 1 if sys.platform == "darwin" else 1024
+        file.write(line + "\n")
     size = sum(path.stat().st_size for path in sessions.iterdir())
-    took = time.perf_counter() - begin
-    print(f"peak memory over {size / 1e9:.2f} GB:            {peak * unit / 1e6:7.1f} MB  (in {took:.0f} s)")
+    what = f"peak memory over {size / 1e9:.2f} GB with a line of {len(line) / 1e6:.0f} MB:"
+    peak = peak_bytes(home)
+    if "4711" not in (home / ".openclaw/workspace/memory/observations.md").read_text(encoding="utf-8"):
+        raise SystemExit("the sentence beside the image was lost")
+    return [verdict(what, peak / 1e6, "MB", most=150)]
 
 
 def main() -> int:
@@ -225,10 +246,10 @@ def main() -> int:
     scale = 0.1 if options.quick else 1.0
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        nothing_new(folder, scale, options.runs)
-        against_jq(folder, scale, options.runs)
-        memory(folder, scale)
-    return 0
+        met = nothing_new(folder, scale, options.runs)
+        met += against_jq(folder, scale, options.runs)
+        met += memory(folder, scale)
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Run:
     def say(self, sentence: str) -> None:
         """Print a sentence on stderr, unless --quiet was given."""
         if not self.quiet:
-            _say(sentence)
+            say_aloud(sentence)
 
     @property
     def on_terminal(self) -> bool:
@@ -115,7 +115,7 @@ def run(
         if options.workspace:
             variables["OPENCLAW_WORKSPACE"] = os.path.abspath(os.path.expanduser(options.workspace))
         with _interruptible():
-            config = load_config(variables, script=_called_script(layer))
+            config = load_config(variables, script=called_script(layer))
             now = _now(options.now, config)
             clock = (lambda: now) if options.now else utc_now
             result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet, clock))
@@ -193,7 +193,7 @@ def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Option
             "message": str(result.error),
             "hint": result.error.hint,
         }
-        _say(f"{layer}: {result.error}" + (f" ({result.error.hint})" if result.error.hint else ""))
+        say_aloud(f"{layer}: {result.error}" + (f" ({result.error.hint})" if result.error.hint else ""))
     told["schema"] = SCHEMA
     if config and not dry_run:
         _log(layer, config, told)
@@ -209,10 +209,11 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
     try:
         append_log(config.logs_dir / f"{layer.replace('_', '-')}.log", line)
     except TotalRecallError as problem:
-        _say(f"{layer}: no log written: {problem}")
+        say_aloud(f"{layer}: no log written: {problem}")
 
 
-def _say(sentence: str) -> None:
+def say_aloud(sentence: str) -> None:
+    """Print a sentence for a person on stderr."""
     _write(sys.stderr, sentence)
 
 
@@ -239,7 +240,7 @@ def _keep_standard_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _called_script(layer: str) -> Optional[Path]:
+def called_script(layer: str) -> Optional[Path]:
     """The path by which this script was called, when it was called as one. Python resolves the links in `__file__`,
     and a skill that is linked into a workspace belongs to that workspace."""
     called = Path(sys.argv[0])

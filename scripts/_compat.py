@@ -12,8 +12,6 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-MINIMUM_PYTHON = (3, 9)
-
 
 class Stamp(NamedTuple):
     """What tells one state of a file from another: (device, inode, size in bytes, mtime in nanoseconds)."""

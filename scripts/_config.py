@@ -358,8 +358,29 @@ def _zone(tz: str, workspace: Path) -> tzinfo:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             if source == "TZ":
-                return _present_offset()  # "CET-1CEST" and its kin: only the C library knows them
+                return _zone_of_odd_name(name)
     return _system_zone()
+
+
+def _zone_of_odd_name(name: str) -> tzinfo:
+    """The zone of a TZ that names no entry of the time zone database.
+
+    Raises ConfigError for a mistyped name: taken as UTC, as the C library does, it would date memory wrongly.
+    """
+    from zoneinfo import ZoneInfo
+
+    if name.startswith("/"):
+        try:
+            with open(name, "rb") as rules:
+                return ZoneInfo.from_file(rules, key=name.partition("zoneinfo/")[2] or "localtime")
+        except (OSError, ValueError):
+            pass
+    elif re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", name):
+        return _present_offset()  # "CET-1CEST" and its kin: only the C library reads them
+    raise ConfigError(
+        f"TZ is {name!r}: this machine knows no such time zone",
+        "write it as Europe/Berlin; if it is right, the time zone data is missing: install tzdata",
+    )
 
 
 def _present_offset() -> tzinfo:
@@ -367,11 +388,13 @@ def _present_offset() -> tzinfo:
 
 
 def _system_zone() -> tzinfo:
-    """The system's zone with its daylight-saving rules where its name can be found, else its present offset."""
+    """The system's zone with its daylight-saving rules, under its name where /etc/localtime is a link to it; else its
+    present offset."""
     from zoneinfo import ZoneInfo
 
     try:
+        name = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
         with open("/etc/localtime", "rb") as rules:
-            return ZoneInfo.from_file(rules, key="localtime")
+            return ZoneInfo.from_file(rules, key=name or "localtime")
     except (OSError, ValueError):
         return _present_offset()

@@ -241,8 +241,13 @@ def lock(path: Path, wait_seconds: float = 0.0) -> Iterator[None]:
         raise BusyError(
             f"{path.name} is held by another run", f"it was waited for {wait_seconds:g} s; try again later"
         ) from problem
-    except OSError as problem:
-        raise _storage_error(path, "cannot be locked", problem) from problem
+    except (OSError, NotImplementedError) as problem:
+        reason = (
+            problem
+            if isinstance(problem, OSError)
+            else OSError(errno.ENOTSUP, "no locks on this file system")
+        )
+        raise _storage_error(path, "cannot be locked", reason) from problem
     try:
         yield
     finally:

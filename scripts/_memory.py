@@ -13,7 +13,8 @@ from typing import Any, Optional
 from _answer import EXTRACTOR, Settled, system_prompt
 from _compat import epoch_ms, md5_hex, sha256_hex, stamp
 from _files import decode, read_bytes, replace_file
-from _observations import Observation, count_words, fingerprint, observations_in, parse_log, render_brief
+from _likeness import fingerprint
+from _observations import Observation, count_words, observations_in, parse_log, render_brief
 from _state import Addition, Commit, Places, State, cursors_of, superseded
 from _transcripts import Cursor
 from _window import Window

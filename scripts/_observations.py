@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Optional
 
+from _likeness import WIDE
+
 TYPES = ("event", "context", "fact", "preference", "goal", "habit", "rule")
 HIGH, MEDIUM, LOW = "🔴", "🟡", "🟢"
 MARKS = (HIGH, MEDIUM, LOW)
@@ -363,94 +365,19 @@ def next_ids(day: str, count: int, used: Iterable[str], highest: int = 0) -> "li
     return [f"OBS-{compact}-{highest + step:03d}" for step in range(1, count + 1)]
 
 
-# Comparing -----------------------------------------------------------------------------------------------------------
-
-_NEGATIONS = frozenset(
-    """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't nicht kein keine nie pas
-    jamais sin nunca non mai nao não""".split()
-)
-_STOP = frozenset(
-    """a an the of to in on at for and or is are was were be been am i you he she it we they my your his her its our
-    their this that these those so just really very too also with from as by user""".split()
-)
-_WORD = re.compile(r"[^\W_]+(?:[.,:/'’\-][^\W_]+)*")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+")
-
-
-def fingerprint(text: str) -> str:
-    """The text apart from case, markup, punctuation and width: equal fingerprints say the same in the same words."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = re.sub(r"[`*_~#>\[\]()\"“”‘’'«»]", "", text)
-    return " ".join(re.findall(r"[^\s.,;:!?…。、，；：！？]+(?:[.,:][^\s.,;:!?…。、，；：！？]+)*", text))
-
-
-def words_of(text: str) -> "list[str]":
-    """The words of a text for comparing: case folded; scripts without spaces as overlapping pairs of characters."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
-    found: "list[str]" = []
-    for word in _WORD.findall(text):
-        wide = _WIDE.findall(word)
-        rest = _WIDE.sub(" ", word).split() if wide else [word]
-        found.extend(rest)
-        for run in wide:
-            found.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
-    return found
-
-
-@dataclass(frozen=True)
-class Features:
-    """What two observations are compared by. Two with different numbers, names or negation never say the same."""
-
-    print: str
-    words: "frozenset[str]"
-    numbers: "frozenset[str]"
-    names: "frozenset[str]"
-    negated: bool
-
-
-def features(text: str) -> Features:
-    """The Features of a text. Names are words with a capital that do not open a sentence."""
-    words = words_of(text)
-    names = re.findall(r"(?<![.!?:]\s)(?<!^)\b([^\W\d_][^\W_]*)", text)
-    return Features(
-        fingerprint(text),
-        frozenset(word for word in words if word not in _STOP),
-        frozenset(word for word in words if any(character.isdigit() for character in word)),
-        frozenset(name.casefold() for name in names if name[0].isupper() and name not in ("I", "User")),
-        any(word in _NEGATIONS or word.endswith("n't") for word in words),
-    )
-
-
-def says_the_same(new: Features, old: Features) -> bool:
-    """True when `new` adds nothing to `old`: the same words, near-identical wording, or a part of what is there.
-
-    0.8 of all words shared lets a changed filler word pass and keeps a changed noun apart in lines of usual length.
-    """
-    if new.print == old.print:
-        return True
-    if new.numbers != old.numbers or new.names != old.names or new.negated != old.negated:
-        return False
-    shared = len(new.words & old.words)
-    if not shared:
-        return False
-    if len(new.words) >= 3 and shared == len(new.words):
-        return True
-    return shared >= 0.8 * len(new.words | old.words)
-
-
 # Size and the brief --------------------------------------------------------------------------------------------------
 
 
 def estimate_tokens(text: str) -> int:
     """Characters / 4 for scripts with spaces; one token a character for those without (SPEC of the shell edition)."""
-    wide = sum(len(run) for run in _WIDE.findall(text))
+    wide = sum(len(run) for run in WIDE.findall(text))
     return wide + (len(text) - wide + 3) // 4
 
 
 def count_words(text: str) -> int:
     """Words separated by white space, as `wc -w` counts; a run without spaces counts a word per two characters."""
-    wide = sum(len(run) for run in _WIDE.findall(text))
-    return len(_WIDE.sub(" ", text).split()) + wide // 2
+    wide = sum(len(run) for run in WIDE.findall(text))
+    return len(WIDE.sub(" ", text).split()) + wide // 2
 
 
 def render_brief(entries: Iterable[Entry], max_chars: int = BRIEF_MAX_CHARS) -> str:

@@ -10,22 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
-from _observations import (
-    MARKS,
-    Candidate,
-    Observation,
-    features,
-    parse_line,
-    tidy,
-    words_of,
-)
+from _likeness import features, words_of
+from _observations import MARKS, Candidate, Observation, parse_line, tidy
 from _transcripts.message import Cursor, Message
 
 # 24,000 characters are about 6,000 tokens: prompt and answer fit the 8,192 of the smallest context in common use.
 MAX_WINDOW_CHARS = 24_000
 SMALLEST_PART_CHARS = 400
 KNOWN_MAX_LINES, KNOWN_MAX_CHARS = 6, 400
-NOTHING = "NO_OBSERVATIONS"
 MAX_LINES_PER_ANSWER = 200
 
 
@@ -140,8 +132,9 @@ def render_now(now: datetime, zone: tzinfo) -> str:
     """ "Monday 2026-11-30 14:05 (Europe/Berlin, UTC+01:00)": day of the week and zone, since a bare time misleads."""
     local = now.astimezone(zone)
     offset = local.strftime("%z")
-    name = getattr(zone, "key", None) or local.tzname() or "local"
-    return f"{local:%A %Y-%m-%d %H:%M} ({name}, UTC{offset[:3]}:{offset[3:5]})"
+    name = getattr(zone, "key", None)
+    shown = f"{name}, " if name and name != "localtime" else ""
+    return f"{local:%A %Y-%m-%d %H:%M} ({shown}UTC{offset[:3]}:{offset[3:5]})"
 
 
 def render_transcript(window: Window, zone: tzinfo) -> str:

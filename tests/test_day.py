@@ -204,7 +204,8 @@ def test_a_whole_day_is_captured_exactly_once(
     with fake_model.FakeModel(model) as server:
         home.model(server)
         day = Day(home, home.jsonl() if era == "jsonl" else home.sqlite(), model)
-        home.run(now=at("06:59")) if era == "sqlite" else None
+        day.open(KEYS[0], at("06:58"))
+        assert home.run(now=at("06:59")).code == 0
         live(day)
         settle(day)
     counts = tags_in(home.log)

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from _likeness import features, fingerprint, says_the_same
 from _observations import (
     TYPES,
     Observation,
     estimate_tokens,
-    features,
-    fingerprint,
     make_observation,
     next_ids,
     observations_in,
@@ -18,7 +17,6 @@ from _observations import (
     render_addition,
     render_brief,
     render_line,
-    says_the_same,
     tidy,
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,8 +15,9 @@ from typing import Any
 import pytest
 
 import fake_model
+import observer
 from fake_model import fails, says
-from observer_testing import Home, at, cite, cited_lines, minutes, tags_in
+from observer_testing import SCRIPTS, Home, at, cite, cited_lines, minutes, tags_in
 from transcript_builders import SID, SID_2, SID_3
 
 
@@ -587,3 +590,194 @@ def test_a_run_with_nothing_new_loads_no_http_client_and_no_extractor(home: Home
         "_extract",
         "tqdm",
     }
+
+
+# What an attack found ------------------------------------------------------------------------------------------------
+
+
+def test_recovering_a_copy_moves_no_cursor_and_repeats_nothing(home: Home, tmp_path: Path) -> None:
+    store = talk(home, *(f"The item is #note-{n}" for n in range(3)))
+    copy = tmp_path / "backup" / store.path(SID).name
+    copy.parent.mkdir()
+    copy.write_bytes(store.path(SID).read_bytes())
+    for number in (3, 4, 5):
+        store.user(SID, f"The item is #note-{number}", at=at("09:05"))
+    worded = []
+
+    def other_words_each_time(request: fake_model.Request) -> Any:
+        worded.append(request)
+        lines = [line.replace("item", f"item{'s' * len(worded)}") for line in cited_lines(request.prompt)]
+        return says("\n".join(lines) or "NO_OBSERVATIONS")
+
+    with fake_model.FakeModel(other_words_each_time) as server:
+        home.model(server)
+        home.run(now=at("09:10"))
+        cursors = home.state["cursors"]
+        assert home.run("--recover", str(copy), now=at("09:11")).code == 0
+        assert {key: home.state["cursors"][key] for key in cursors} == cursors
+        home.run(now=at("09:25"))
+    assert tags_in(home.log) == {f"#note-{n}": 1 for n in range(6)}
+
+
+def test_a_flush_captures_while_another_run_waits_for_its_model(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observer, "RUN_LOCK_WAIT_SECONDS", 0.0)
+    talk(home, "My sister's wedding is on 14 June in Porto.")
+    inner: "list[Any]" = []
+
+    def flush_meanwhile(request: fake_model.Request) -> Any:
+        command = [sys.executable, "-c", FLUSH_AT_ONCE, *home.command("--flush", now=at("09:11"))[2:]]
+        done = subprocess.run(command, env=home.environ, capture_output=True, text=True, cwd=SCRIPTS)
+        inner.append((done.returncode, json.loads(done.stdout), home.log))
+        return says("- 🔴 09:01 Wedding of the sister on 14 June <!-- dc:type=event dc:importance=8 -->")
+
+    with fake_model.FakeModel(flush_meanwhile) as server:
+        home.model(server)
+        assert home.run(now=at("09:10")).code == 0
+    code, result, log = inner[0]
+    assert (code, result["error"]["code"], result["provisional"]) == (4, "busy", 1)
+    assert "14 June in Porto" in log and "dc:source=provisional" in log
+    notes = [line for line in home.log.splitlines() if line.startswith("- ")]
+    assert len(notes) == 1 and "Wedding of the sister on 14 June" in notes[0]
+
+
+FLUSH_AT_ONCE = (
+    "import sys, observer; observer.RUN_LOCK_WAIT_SECONDS = 0.0; sys.exit(observer.main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("kept", [None, "# Observations Log\n\nnothing of it\n"])
+def test_the_brief_forgets_what_a_person_took_out_of_the_log(
+    home: Home, citing: fake_model.FakeModel, kept: "str | None"
+) -> None:
+    talk(home, "The lease is #note-1")
+    home.run(now=at("09:10"))
+    log = home.memory / "observations.md"
+    if kept is None:
+        log.unlink()
+    else:
+        log.write_text(kept, encoding="utf-8")
+        os.utime(log, (1_700_000_000, 1_700_000_000))
+    home.run(now=at("09:25"))
+    assert "#note-1" not in home.brief
+
+
+def test_a_busy_memory_after_the_question_is_no_success(home: Home) -> None:
+    talk(home, "The lease is #note-1")
+
+    def observed_by_another(request: fake_model.Request) -> Any:
+        # What a run without the lock would do: cover the same messages.
+        state = home.state
+        cursor = {"at": (home.sessions / f"{SID}.jsonl").stat().st_size, "since": state["since_ms"]}
+        state["cursors"] = {f"jsonl:{SID}": cursor}
+        (home.memory / ".total-recall" / "state.json").write_text(json.dumps(state), encoding="utf-8")
+        return cite(request)
+
+    with fake_model.FakeModel(observed_by_another) as server:
+        home.model(server)
+        ended = home.run(now=at("09:10"))
+    assert (ended.code, ended.result["error"]["code"]) == (4, "busy")
+    assert home.log == ""
+
+
+def test_a_transcript_that_cannot_be_opened_is_named_and_counted(
+    home: Home, citing: fake_model.FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = talk(home, "The lease is #note-1")
+    home.run(now=at("09:10"))
+    store.user(SID, "The boat is #note-2", at=at("09:20"))
+    real = open
+
+    def refuse(path: Any, *args: Any, **named: Any) -> Any:
+        if str(path).endswith(f"{SID}.jsonl"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **named)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    ended = home.run(now=at("09:25"))
+    monkeypatch.undo()
+    assert (ended.code, ended.result["error"]["code"]) == (3, "source_unreadable")
+    assert f"{SID}.jsonl" in ended.result["error"]["message"]
+    assert ended.result["failures_in_row"] == 1
+    home.model(citing)
+    assert home.run(now=at("09:40")).result["failures_in_row"] == 0
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1}
+
+
+def test_missing_transcripts_are_counted_until_they_are_back(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    talk(home, "The lease is #note-1")
+    home.run(now=at("09:10"))
+    home.sessions.rename(home.sessions.with_name("away"))
+    assert [home.run(now=at("09:25")).code, home.run(now=at("09:40")).code] == [3, 3]
+    assert home.state["failures_in_row"] == 2
+    home.sessions.with_name("away").rename(home.sessions)
+    assert home.run(now=at("09:55")).result["failures_in_row"] == 0
+    assert tags_in(home.log) == {"#note-1": 1}
+
+
+def test_cursors_of_vanished_sessions_go_and_a_session_that_comes_back_is_not_repeated(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    store = talk(home, "The lease is #note-1")
+    store.start(SID_2, "agent:main:telegram:direct:1", at=at("09:02"))
+    store.user(SID_2, "The boat is #note-2", at=at("09:03"))
+    home.run(now=at("09:10"))
+    away = store.path(SID_2).rename(home.folder / "away")
+    home.run(now=at("09:25"))
+    assert list(home.state["cursors"]) == [f"jsonl:{SID}"]
+    away.rename(store.path(SID_2))
+    home.run(now=at("09:40"))
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1}
+
+
+def test_a_dry_backfill_counts_what_the_real_one_covers(home: Home, citing: fake_model.FakeModel) -> None:
+    store = home.jsonl()
+    store.start(SID, at=at("08:00", day=1))
+    for number in range(20):
+        text = f"{'Some words on and on. ' * 100}The item is #note-{number}"
+        store.user(SID, text, at=at("10:00", day=2 + number))
+    home.run(now=at("09:00"))
+    home.run("--backfill", "--since", "2026-11-15", now=at("09:00"), LLM_DAILY_CALL_LIMIT="1")
+    planned = home.run("--backfill", "--since", "2026-11-01", "--dry-run", now=at("09:10")).result[
+        "messages_new"
+    ]
+    assert (
+        home.run("--backfill", "--since", "2026-11-01", now=at("09:10")).result["messages_covered"] == planned
+    )
+    assert tags_in(home.log) == {f"#note-{n}": 1 for n in range(20)}
+
+
+REFLECTOR = """
+import json, sys
+from pathlib import Path
+Path(__file__).with_name("asked.json").write_text(json.dumps(sys.argv[1:]))
+print(json.dumps({"layer": "reflector", "status": STATUS, "error": {"message": "the log is on fire"}}))
+"""
+
+
+@pytest.mark.parametrize("status", ["ok", "error"])
+def test_over_the_threshold_the_reflector_is_run_on_the_same_workspace(
+    home: Home, tmp_path: Path, status: str
+) -> None:
+    skill = tmp_path / "skill"
+    shutil.copytree(SCRIPTS, skill / "scripts", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    shutil.copytree(SCRIPTS.parent / "prompts", skill / "prompts")
+    text = REFLECTOR.replace("STATUS", repr(status))
+    (skill / "scripts" / "reflector.py").write_text(text, encoding="utf-8")
+    workspace = home.folder / "other"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace / "memory" / "observations.md").write_text("- word\n" * 80, encoding="utf-8")
+    talk(home, "My sister's wedding is on 14 June in Porto.")
+    command = [sys.executable, str(skill / "scripts" / "observer.py"), *home.command(now=at("09:10"))[2:]]
+    done = subprocess.run(
+        [*command, "--workspace", str(workspace)],
+        env={**home.environ, "REFLECTOR_WORD_THRESHOLD": "100"},
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(done.stdout)["reflector"] == status
+    assert json.loads((skill / "scripts" / "asked.json").read_text()) == ["--workspace", str(workspace)]
+    assert ("the log is on fire" in done.stderr) == (status == "error")

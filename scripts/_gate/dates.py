@@ -63,10 +63,6 @@ class Mention:
     day: int = 0
     sure: bool = True
 
-    @property
-    def is_full(self) -> bool:
-        return bool(self.year and self.month and self.day)
-
 
 def mentions(text: str) -> "list[Mention]":
     """The dates in a text, whose digits are ASCII, from left to right. "3/4/2026" gives both of its readings."""

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from decimal import Decimal, InvalidOperation
 
-from _observations import words_of
+from _likeness import words_of
 
 NUMBER = re.compile(r"\d+(?:[.,'’٫٬\u00a0\u202f]\d+)*")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")

@@ -15,7 +15,8 @@ from typing import Optional
 from _gate.dates import is_calendar_word
 from _gate.secrets import mask_secrets
 from _gate.wording import language_of, own_words, stems
-from _observations import Candidate, Observation, features, tidy
+from _likeness import features
+from _observations import Candidate, Observation, tidy
 from _transcripts.message import Message
 
 OWNER, ASSISTANT, OTHER = "owner", "assistant", "other"

@@ -8,7 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from _gate.dates import has_relative_words, names_a_day
-from _observations import Features, Observation, features, says_the_same
+from _likeness import Features, features, says_the_same
+from _observations import Observation
 
 _FREQUENCY = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|usually|always|often|on \w+days|mornings|evenings|regularly|jeden|jede|"

@@ -25,15 +25,14 @@ from _gate.provenance import (
 from _gate.recorded import Recorded
 from _gate.secrets import mask_secrets
 from _gate.wording import own_words, sentences, stems
+from _likeness import features, says_the_same
 from _observations import (
     MAX_TEXT_CHARS,
     Candidate,
     Observation,
-    features,
     make_observation,
     parse_line,
     render_line,
-    says_the_same,
     tidy,
 )
 from _transcripts.message import Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from _observations import words_of
+from _likeness import words_of
 
 # Words that any two texts share, and those with which a line reports somebody's words.
 ORDINARY = frozenset(

@@ -59,7 +59,7 @@ class Setup:
         if options.provider and not options.try_out:
             raise UsageError("--provider goes with --try", "add --try, or set LLM_PROVIDER in .env")
         self.packages = look_for_packages()
-        say = (lambda sentence: None) if options.quiet else _cli._say
+        say = (lambda sentence: None) if options.quiet else _cli.say_aloud
         if self.packages.place == "missing" and options.dry_run:
             say(f"setup: packages missing; they would be installed into {environment_dir()}")
         elif self.packages.place == "missing":
@@ -78,7 +78,7 @@ class Setup:
             if options.workspace
             else {}
         )
-        self.real = load_config(given)
+        self.real = load_config(given, script=_cli.called_script("setup"))
         self.trial = new_place()
         options.workspace = str(self.trial)
         return {"MEMORY_DIR": str(self.trial / "memory")}
@@ -208,8 +208,8 @@ def left_to_do(config: Config) -> "list[str]":
 def cron_line(config: Config) -> str:
     """The line for crontab, where % has a meaning of its own."""
     command = [sys.executable, str(SKILL / "scripts" / "observer.py"), "--trigger", "cron", "--quiet"]
-    if config.origins["OPENCLAW_WORKSPACE"] in ("flag", "environment"):
-        command += ["--workspace", str(config.workspace)]
+    # A skill that is a link knows its workspace only by the path it is called by, which cron does not use.
+    command += ["--workspace", str(config.workspace)]
     return "*/15 * * * * " + " ".join(map(shlex.quote, command)).replace("%", "\\%") + " >/dev/null"
 
 
