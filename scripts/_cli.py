@@ -125,7 +125,7 @@ def run(
     except TotalRecallError as problem:
         result = _failure(problem)
     except KeyboardInterrupt:
-        result = Result("error", "interrupted", {}, 130, _Interrupted("interrupted"))
+        result = interrupted({})
     except Exception as problem:  # noqa: BLE001 - the one place that catches everything, so that stdout stays JSON
         result = _failure(TotalRecallError(_where(problem), "this is a fault of the program"))
     _tell(layer, run_id, dry_run, result, config)
@@ -144,6 +144,11 @@ def _failure(problem: TotalRecallError, facts: Optional[Mapping[str, Any]] = Non
 def failed(problem: TotalRecallError, facts: Mapping[str, Any]) -> Result:
     """A run that stopped at `problem` but has something to tell all the same."""
     return _failure(problem, facts)
+
+
+def interrupted(facts: Mapping[str, Any]) -> Result:
+    """A run that a person stopped, with what it had done by then."""
+    return _failure(_Interrupted("interrupted", "the next run goes on where this one stopped"), facts)
 
 
 def _where(problem: BaseException) -> str:
@@ -193,7 +198,7 @@ def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Option
             "message": str(result.error),
             "hint": result.error.hint,
         }
-        say_aloud(f"{layer}: {result.error}" + (f" ({result.error.hint})" if result.error.hint else ""))
+        say_aloud(f"{layer}: {result.error}" + (f"\n  -> {result.error.hint}" if result.error.hint else ""))
     told["schema"] = SCHEMA
     if config and not dry_run:
         _log(layer, config, told)
@@ -204,7 +209,7 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
     """One line a run: time, status and numbers. Never text of a conversation, which no fact holds."""
     facts = {name: value for name, value in told.items() if name not in ("layer", "schema", "error")}
     if "error" in told:
-        facts["error"] = told["error"]["code"]
+        facts["error"], facts["message"] = told["error"]["code"], told["error"]["message"]
     line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(facts, separators=(",", ":"))
     try:
         append_log(config.logs_dir / f"{layer.replace('_', '-')}.log", line)
@@ -251,7 +256,7 @@ def called_script(layer: str) -> Optional[Path]:
 def _restart(arguments: Sequence[str]) -> None:
     """Run this command once more in the environment that setup.py made; comes back when there is none."""
     python = environment_dir() / "bin" / "python"
-    if is_restarted() or not python.exists():
+    if is_restarted() or not os.access(python, os.X_OK):
         return
     script = os.path.abspath(sys.argv[0])
     # An environment that cannot be started helps no more than none: then the missing package is told.

@@ -52,6 +52,7 @@ DEFAULTS: Mapping[str, str] = {
     "DREAM_PHASE": "1",
     "LLM_DAILY_CALL_LIMIT": "200",
     "LLM_DAILY_TOKEN_LIMIT": "2000000",
+    "TZ": "",
 }
 SECRET_VARIABLES = ("OPENROUTER_API_KEY", "LLM_API_KEY")
 PLACES = ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR")
@@ -187,6 +188,12 @@ def _build(
     provider = _one_of("LLM_PROVIDER", look_up("LLM_PROVIDER"), PROVIDERS)
     if provider == "auto":
         provider = "openai" if key or is_set("LLM_BASE_URL") else "none"
+    if provider == "openai" and not key and base_url == OPENROUTER_URL:
+        # Nothing is sent to an address that nobody has asked for.
+        raise ConfigError(
+            f"there is no key for {OPENROUTER_URL}, and LLM_PROVIDER or LLM_BASE_URL asks for it",
+            "set OPENROUTER_API_KEY, or LLM_BASE_URL for a server that needs none, or LLM_PROVIDER=none",
+        )
     agent = text("OPENCLAW_AGENT_ID")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", agent):
         allowed = "it takes letters, digits, dots, dashes and underscores, at most 64"
@@ -198,7 +205,7 @@ def _build(
         sessions_dir=folder("SESSIONS_DIR", state_dir / "agents" / agent / "sessions"),
         agent_id=agent,
         state_dir=state_dir,
-        zone=_zone(environ.get("TZ", ""), workspace),
+        zone=_zone(look_up("TZ"), workspace),
         provider=provider,
         base_url=base_url,
         api_key=key,
@@ -336,14 +343,14 @@ def _truth(name: str, found: "tuple[str, str]") -> bool:
     raise _wrong(name, found, "it takes true or false")
 
 
-def _zone(tz: str, workspace: Path) -> tzinfo:
+def _zone(tz: "tuple[str, str]", workspace: Path) -> tzinfo:
     """The person's time zone: TZ, else a "Timezone: Area/City" line in the workspace's USER.md, else the system's.
 
     Gateways often run in containers set to UTC, so that the file knows better than the system.
     """
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-    wanted = [("TZ", tz.strip().lstrip(":"))] if tz.strip() else []
+    wanted = [("TZ", tz[0].lstrip(":"))] if tz[0] else []
     if not wanted:
         try:
             about = (workspace / "USER.md").read_text(encoding="utf-8-sig", errors="replace")[:20_000]
@@ -358,11 +365,11 @@ def _zone(tz: str, workspace: Path) -> tzinfo:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             if source == "TZ":
-                return _zone_of_odd_name(name)
+                return _zone_of_odd_name(name, tz)
     return _system_zone()
 
 
-def _zone_of_odd_name(name: str) -> tzinfo:
+def _zone_of_odd_name(name: str, found: "tuple[str, str]") -> tzinfo:
     """The zone of a TZ that names no entry of the time zone database.
 
     Raises ConfigError for a mistyped name: taken as UTC, as the C library does, it would date memory wrongly.
@@ -377,10 +384,8 @@ def _zone_of_odd_name(name: str) -> tzinfo:
             pass
     elif re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", name):
         return _present_offset()  # "CET-1CEST" and its kin: only the C library reads them
-    raise ConfigError(
-        f"TZ is {name!r}: this machine knows no such time zone",
-        "write it as Europe/Berlin; if it is right, the time zone data is missing: install tzdata",
-    )
+    allowed = "it takes a name such as Europe/Berlin; if it is right, this machine has no time zone data: install tzdata"
+    raise _wrong("TZ", found, allowed)
 
 
 def _present_offset() -> tzinfo:

@@ -261,14 +261,14 @@ def wait(seconds: float) -> None:
 
 def _storage_error(path: Path, what: str, problem: OSError) -> StorageError:
     hints = {
-        errno.ENOSPC: "free some space; nothing was changed",
-        errno.EDQUOT: "the quota is used up; nothing was changed",
-        errno.EROFS: "the file system is read-only; nothing was changed",
+        errno.ENOSPC: "free some space: what was begun is completed by the next run",
+        errno.EDQUOT: "the quota is used up: what was begun is completed by the next run once there is room",
+        errno.EROFS: "the file system is read-only: what was begun is completed by the next run that can write",
         errno.EACCES: f"check who owns it and its mode: ls -ld '{path}' '{path.parent}'",
         errno.EPERM: f"check who owns it and its mode: ls -ld '{path}' '{path.parent}'",
-        errno.EFBIG: "it would pass the size limit in force; nothing was changed",
+        errno.EFBIG: "it would pass the size limit in force (ulimit -f)",
         errno.ENOTDIR: "a file stands where a folder should be",
         errno.EISDIR: "a folder stands where the file should be: move it away",
     }
     reason = os.strerror(problem.errno) if problem.errno else str(problem)
-    return StorageError(f"{path} {what}: {reason}", hints.get(problem.errno or 0, "nothing was changed"))
+    return StorageError(f"{path} {what}: {reason}", hints.get(problem.errno or 0, "the next run tries again"))

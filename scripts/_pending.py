@@ -53,7 +53,7 @@ class Pending:
         self.quiet: "dict[str, Cursor]" = {}
         self.counts: "dict[str, int]" = {}
         self.problems: "list[Problem]" = []
-        self.bytes_done = 0
+        self.sessions_done = 0
         self._covered = covered
         self._known: "dict[str, frozenset[str]]" = {}
         self._seen: "set[str]" = set()
@@ -64,7 +64,7 @@ class Pending:
         """Every message to observe, long ones in parts; `after` is the cursor that holds once it is covered."""
         for session in sessions:
             yield from self._of_one(session)
-            self.bytes_done += max(0, session.end)
+            self.sessions_done += 1
 
     def _of_one(self, session: Session) -> Iterator[Message]:
         key = session.key

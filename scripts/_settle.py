@@ -53,6 +53,11 @@ class Job:
         """Flush and recovery: something is written even while no model answers."""
         return self.trigger in ("flush", "recovery")
 
+    @property
+    def at_once(self) -> bool:
+        """A person, or a moment that does not come back, does not wait for a hold-off of our own making."""
+        return self.urgent or self.trigger in ("manual", "backfill")
+
 
 @dataclass
 class Work:
@@ -67,6 +72,7 @@ class Work:
     counts: "dict[str, int]" = field(default_factory=dict)
     models: "set[str]" = field(default_factory=set)
     problems: "list[Problem]" = field(default_factory=list)
+    sources: "list[str]" = field(default_factory=list)
     done: "set[tuple[str, int]]" = field(default_factory=set)
 
     def count(self, **counts: int) -> None:
@@ -99,7 +105,7 @@ def settle_all(
 ) -> Optional[TotalRecallError]:
     """Settle every window in turn; returns what stopped it, or None. What came before that is committed.
 
-    `show` is told how many bytes of transcript have been gone through.
+    `show` is told how many sessions have been gone through.
     """
     windows = pack(pending.messages(sessions))
     failure: Optional[TotalRecallError] = None
@@ -110,7 +116,7 @@ def settle_all(
             failure = problem
             _leave_pending(work, chain([window], windows), backfill)
             break
-        show(pending.bytes_done)
+        show(pending.sessions_done)
     work.count(**pending.counts)
     work.problems += pending.problems
     if failure is None:
@@ -145,7 +151,7 @@ def _answer(work: Work, window: Window) -> Settled:
     if config.provider == "none":
         return extracted(window, known, config)
     return asked(
-        window, known, config, lambda change: _remember_calls(work, change), work.clock, work.job.urgent
+        window, known, config, lambda change: _remember_calls(work, change), work.clock, work.job.at_once
     )
 
 

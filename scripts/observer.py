@@ -5,7 +5,7 @@ one, picks the telling sentences itself), checks the answer and writes it. A cur
 answer that covers the messages is safely on disk, so that a late run, a dead model or a crash loses nothing.
 
   observer.py                      observe what is new (cron, watcher, by hand)
-  observer.py --flush              before OpenClaw compacts: something is written whatever happens
+  observer.py --flush              before OpenClaw compacts: provisional lines where no model answers
   observer.py --recover SESSION    one session: a file, its name, a session id or a session key
   observer.py --backfill --since 2026-01-01    take in history from before the skill was installed
   observer.py --dry-run            say what would be observed; ask nothing, write nothing
@@ -61,6 +61,8 @@ def observe(run: Run, job: Job) -> Result:
             return step_back(run, work, problem)
         try:
             return observe_alone(run, work)
+        except KeyboardInterrupt:
+            return _cli.interrupted(result_facts(work))
         except MissingPackage:
             raise  # the run begins anew where the package is
         except (ConfigError, StorageError) as problem:
@@ -83,7 +85,7 @@ def observe_alone(run: Run, work: Work) -> Result:
     failure = take_in(run, work, listing, backfill=False)
     if failure is None and work.job.backfill_from_ms is not None:
         failure = take_in_history(run, work)
-    return finish(run, work, listing, failure)
+    return finish(run, work, failure)
 
 
 def step_back(run: Run, work: Work, problem: BusyError) -> Result:
@@ -100,7 +102,7 @@ def step_back(run: Run, work: Work, problem: BusyError) -> Result:
     listing = find(run, work)
     leave_all_pending(work, pending_of(run, work, backfill=False), listing.sessions)
     words, _made_from = refresh_brief(work.places, work.state)
-    return _cli.failed(problem, {**result_facts(work, listing), "words": words})
+    return _cli.failed(problem, {**result_facts(work), "words": words})
 
 
 def count_failure(work: Work, problem: TotalRecallError) -> None:
@@ -135,6 +137,8 @@ def find(run: Run, work: Work, backfill: bool = False) -> Listing:
             "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(run.config),
         )
     work.problems += listing.problems
+    work.sources = list(listing.sources)
+    work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
     if job.recover:
         return replace(listing, sessions=resolve(run.config, job.recover))
     return listing
@@ -213,24 +217,26 @@ def for_backfill(state: State, job: Job) -> State:
 # Telling -------------------------------------------------------------------------------------------------------------
 
 
-def finish(run: Run, work: Work, listing: Listing, failure: Optional[TotalRecallError]) -> Result:
+def finish(run: Run, work: Work, failure: Optional[TotalRecallError]) -> Result:
     """Record how the run went, refresh the brief, start the reflector when memory has grown too large."""
     covered = work.counts.get("messages_covered", 0)
     failure = failure or (None if covered else waiting(work))
     words, made_from = refresh_brief(work.places, work.state)
     record(work, failure, made_from)
     facts = {
-        **result_facts(work, listing),
+        **result_facts(work),
         "words": words,
         "observations_path": str(work.places.observations),
     }
     for problem in work.problems[:PROBLEMS_SHOWN]:
         run.say(f"observer: {problem.where}: {problem.what}")
     if failure is not None:
+        if work.counts.get("observations_written"):
+            run.say(f"observer: {summary(work, covered)}; then it stopped")
         return _cli.failed(failure, facts)
     leave_marks(work.places, work.state, run.now)
     facts.update(reflect(run, words))
-    run.say(summary(work, covered))
+    run.say(f"observer: {summary(work, covered)}")
     return Result("ok", "observed" if covered else "nothing_new", facts)
 
 
@@ -248,14 +254,27 @@ def waiting(work: Work) -> Optional[TotalRecallError]:
 def summary(work: Work, covered: int) -> str:
     """The sentence for a person."""
     if not covered:
-        return "observer: nothing new was said"
+        provisional = work.counts.get("provisional", 0)
+        if provisional:
+            return f"{provisional} provisional observations written to {work.places.observations}"
+        if work.counts.get("replayed"):
+            return f"what a run that was cut short had begun is in {work.places.observations} now"
+        return "nothing new was said" + left_alone(work)
     how = ""
     if work.config.provider == "none":
         chosen = work.config.origins["LLM_PROVIDER"] != "default"
         why = "" if chosen else "; no key and no LLM_BASE_URL is set"
         how = f" (chosen by the built-in extractor{why})"
     written = work.counts.get("observations_written", 0)
-    return f"observer: {covered} messages covered, {written} observations written to {work.places.observations}{how}"
+    return f"{covered} messages covered, {written} observations written to {work.places.observations}{how}"
+
+
+def left_alone(work: Work) -> str:
+    """What there is besides, but lies before the time from which this run observes."""
+    older = work.counts.get("sessions_older", 0), work.counts.get("read_before", 0)
+    if not any(older):
+        return ""
+    return f"; older than the first run's window are {older[0]} sessions and {older[1]} messages: --backfill takes them in"
 
 
 def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:
@@ -292,7 +311,7 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
     return {"reflector": status}
 
 
-def result_facts(work: Work, listing: Listing) -> "dict[str, Any]":
+def result_facts(work: Work) -> "dict[str, Any]":
     """The counts, with the usual ones always there."""
     usual = (
         "messages_new",
@@ -309,8 +328,7 @@ def result_facts(work: Work, listing: Listing) -> "dict[str, Any]":
         "models": sorted(work.models),
         **dict.fromkeys(usual, 0),
         **counts,
-        **{f"sessions_{name}": number for name, number in listing.counts.items() if number},
-        "sources": list(listing.sources),
+        "sources": work.sources,
         "failures_in_row": work.state.failures_in_row,
         "problems": [f"{problem.where}: {problem.what}" for problem in work.problems[:PROBLEMS_SHOWN]],
     }
@@ -333,21 +351,22 @@ def look_only(run: Run, work: Work) -> Result:
         characters += window.size
     work.count(**pending.counts)
     work.problems += pending.problems
-    run.say(
-        f"observer: {messages} messages to observe in {questions} questions; nothing was asked or written"
-    )
+    told = f"{messages} messages to observe, in {questions} pieces{'' if messages else left_alone(work)}"
+    run.say(f"observer: {told}; nothing was asked or written")
     facts = {
-        **result_facts(work, listing),
+        **result_facts(work),
         "messages_new": messages,
+        "messages_pending": messages,
         "questions": questions,
         "characters": characters,
     }
-    return Result("ok", "dry_run", facts)
+    out_of_reach = waiting(work)
+    return _cli.failed(out_of_reach, facts) if out_of_reach else Result("ok", "dry_run", facts)
 
 
 @contextmanager
 def progress(run: Run, sessions: Sequence[Session], wanted: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar over bytes of transcript, when this is a backfill that a person is watching."""
+    """A progress bar over sessions, when this is a backfill that a person is watching."""
     if not (wanted and run.on_terminal):
         yield lambda done: None
         return
@@ -356,9 +375,7 @@ def progress(run: Run, sessions: Sequence[Session], wanted: bool) -> Iterator[Ca
     except ImportError:
         yield lambda done: None
         return
-    with tqdm(
-        total=sum(max(0, found.end) for found in sessions), unit="B", unit_scale=True, desc="backfill"
-    ) as bar:
+    with tqdm(total=len(sessions), unit=" sessions", desc="backfill") as bar:
 
         def show(done: int) -> None:
             bar.update(done - bar.n)

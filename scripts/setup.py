@@ -34,8 +34,13 @@ def main(argv=None):
     """Refuse an old Python, else set up; returns the exit code."""
     if sys.version_info < (3, 9):
         return too_old()
-    from _setup import run
-
+    try:
+        from _setup import run
+    except KeyboardInterrupt:
+        error = {"code": "interrupted", "message": "interrupted", "hint": "run it again"}
+        told = {"layer": "setup", "status": "error", "reason": "interrupted", "error": error, "schema": 1}
+        sys.stdout.write(json.dumps(told) + "\n")
+        return 130
     return run(sys.argv[1:] if argv is None else argv, __doc__ or "")
 
 

@@ -205,7 +205,7 @@ def test_every_variable_on_the_page_exists(name: str) -> None:
 @pytest.mark.parametrize("name", ["README.md", "SKILL.md"])
 def test_every_variable_that_is_read_stands_on_the_page(name: str) -> None:
     outside = read_by_config()
-    assert {"HOME", "TZ"} <= outside
+    assert {"HOME"} <= outside
     text = page(name)
     assert [variable for variable in sorted({*_config.DEFAULTS, *outside}) if variable not in text] == []
 
@@ -244,7 +244,7 @@ def test_the_skill_declares_every_variable_as_optional() -> None:
     assert all(row["required"] is False and row["description"] for row in declared)
     names = [row["name"] for row in declared]
     assert names[: len(_config.DEFAULTS)] == list(_config.DEFAULTS)
-    assert set(names[len(_config.DEFAULTS) :]) == {"TZ", "XDG_DATA_HOME"}
+    assert set(names[len(_config.DEFAULTS) :]) == {"XDG_DATA_HOME"}
 
 
 def test_defaults_that_the_skill_names_are_those_of_the_code() -> None:

@@ -101,7 +101,7 @@ def parked_until(memo: Memo, config: Config, now: datetime) -> "Optional[tuple[d
     if hold and hold.in_force(now):
         times = f"{hold.failures} failure{'s' if hold.failures > 1 else ''} in a row"
         why = "the provider asked us to wait" if hold.told else times
-        return hold.until, f"{why} (last: {hold.kind.replace('_', ' ')})"
+        return hold.until, f"{why} (last: {_IN_WORDS.get(hold.kind, hold.kind.replace('_', ' '))})"
     return None
 
 
@@ -248,6 +248,14 @@ def _give_up(course: _Course) -> Exception:
     return ModelsFailed(message, hints[-1] if hints else "nothing is lost: the next run asks again", attempts)
 
 
+_IN_WORDS = {
+    "refused_by_caller": "the answer could not be used",
+    "bad_reply": "the answer could not be read",
+    "empty": "an empty answer",
+    "gone": "the model is not offered any more",
+    "server": "an error of the server",
+    "no_credit": "no credit",
+}
 _HINTS = {
     "gone": "set OBSERVER_MODEL, REFLECTOR_MODEL or LLM_MODEL to a model that the provider offers",
     "not_found": "check LLM_BASE_URL: it ends before /chat/completions",

@@ -15,7 +15,7 @@ from _observations import estimate_tokens
 # A token is rarely longer: an answer beyond this came from a server that ignores max_tokens.
 CHARS_PER_TOKEN = 16
 # Below this an estimate is too rough to tell a cut prompt by.
-SURE_FROM_TOKENS = 3000
+SURE_FROM_TOKENS = 600
 
 
 class Usage(NamedTuple):

@@ -168,7 +168,6 @@ def facts_of(config: Config, packages: Packages) -> "dict[str, Any]":
         "python": ".".join(map(str, sys.version_info[:3])),
         "packages": packages.place,
         "environment": str(environment_dir()),
-        "environment_made": packages.made,
         "workspace": str(config.workspace),
         "memory_dir": str(config.memory_dir),
         "sessions_dir": str(config.sessions_dir),
@@ -191,7 +190,8 @@ def left_to_do(config: Config) -> "list[str]":
     kept_out = [
         name
         for name, origin in sorted(config.origins.items())
-        if origin == "environment" and name != "OPENCLAW_WORKSPACE"
+        if origin == "environment"
+        and name not in ("OPENCLAW_WORKSPACE", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME")
     ]
     if kept_out:
         steps.append(
@@ -210,21 +210,45 @@ def cron_line(config: Config) -> str:
     command = [sys.executable, str(SKILL / "scripts" / "observer.py"), "--trigger", "cron", "--quiet"]
     # A skill that is a link knows its workspace only by the path it is called by, which cron does not use.
     command += ["--workspace", str(config.workspace)]
-    return "*/15 * * * * " + " ".join(map(shlex.quote, command)).replace("%", "\\%") + " >/dev/null"
+    if (
+        config.origins["OPENCLAW_STATE_DIR"] == "environment"
+        or config.origins["OPENCLAW_HOME"] == "environment"
+    ):
+        command.insert(0, f"OPENCLAW_STATE_DIR={config.state_dir}")
+    return "*/15 * * * * " + " ".join(map(_quoted, command)).replace("%", "\\%") + " >/dev/null"
+
+
+def _quoted(word: str) -> str:
+    """A word for the shell; an assignment keeps its name bare."""
+    name, equals, value = word.partition("=")
+    return f"{name}={shlex.quote(value)}" if equals and name.isidentifier() else shlex.quote(word)
 
 
 # Looking only --------------------------------------------------------------------------------------------------------
 
 
+def who_reads(config: Config) -> str:
+    """The provider in words, with what the person should know of it."""
+    if config.provider == "none":
+        return "the built-in extractor (nothing leaves this machine)"
+    if config.provider == "openclaw":
+        return "OpenClaw's own model (openclaw infer model run)"
+    key = "with a key" if config.api_key else "without a key"
+    return f"{config.observer_models[0]} at {config.base_url}, {key}"
+
+
 def check(run: Run, packages: Packages) -> Result:
     """Say what is in order and what is missing; exit code 3 unless everything needed is there."""
+    from _transcripts import find_sessions
+
     config = run.config
     writable = os.access(config.memory_dir, os.W_OK) and os.access(config.private_dir, os.W_OK)
-    in_order = (packages.place != "missing", writable, config.observations_path.is_file())
+    in_order = (packages.place != "missing", writable, os.access(config.observations_path, os.R_OK | os.W_OK))
     for name, found in zip(LOOKED_FOR, in_order):
-        run.say(f"setup: {name}: {'in order' if found else 'missing'}")
-    transcripts = config.sessions_dir.is_dir() or config.store_path.exists()
+        run.say(f"setup: {name}: {'in order' if found else 'missing or out of reach'}")
+    transcripts = find_sessions(config).found_any
     run.say(f"setup: sessions of OpenClaw in {config.sessions_dir}: {'found' if transcripts else 'none yet'}")
+    run.say(f"setup: who reads the conversations: {who_reads(config)}")
     lacking = [name for name, found in zip(LOOKED_FOR, in_order) if not found]
     facts = {**facts_of(config, packages), "missing": lacking, "transcripts": transcripts}
     if lacking:

@@ -69,6 +69,7 @@ def look_only(run: Run, packages: str) -> Result:
 
 def try_out(run: Run, real: Config, place: Path, provider: str, packages: str) -> Result:
     """Observe the first source in which somebody said something, show what came of it, say what comes next."""
+    provider = real.provider if provider == "auto" else provider
     if provider == "none":
         run.say(
             "setup: trying it out with the built-in extractor: no key is needed and nothing is sent anywhere"
@@ -97,7 +98,9 @@ def try_out(run: Run, real: Config, place: Path, provider: str, packages: str) -
     if told.get("status") == "error" and not found:
         return _cli.failed(as_error(told), {**facts, "observer": told.get("reason", "")})
     show(run, source, found, facts)
-    return Result("ok", "tried", facts)
+    if told.get("status") == "error":
+        run.say(f"setup: it stopped before the end: {as_error(told)}")
+    return Result("ok", "tried", {**facts, "stopped": told.get("status") == "error"})
 
 
 def as_error(told: Mapping[str, Any]) -> TotalRecallError:
@@ -207,7 +210,8 @@ def variables(source: Source, real: Config, place: Path, provider: str) -> "dict
         **wanted,
         **chain,
         "LLM_API_KEY": real.api_key,
-        "LLM_BASE_URL": real.base_url,
+        # Named only where somebody has named it: an address is what makes "auto" ask a model.
+        **({"LLM_BASE_URL": real.base_url} if real.origins["LLM_BASE_URL"] != "default" else {}),
         "LLM_DAILY_CALL_LIMIT": str(min(real.daily_call_limit, CALLS_AT_MOST)),
         "LLM_DAILY_TOKEN_LIMIT": str(real.daily_token_limit),
     }
@@ -228,6 +232,10 @@ def show(run: Run, source: Source, found: "Sequence[Observation]", facts: Mappin
         if len(group) > SHOWN_AT_MOST[mark]:
             run.say(f"   ... and {len(group) - SHOWN_AT_MOST[mark]} more in the file")
     run.say(f"\n{facts['messages']} messages read, {len(found)} observations, from {source.in_words}.")
-    run.say(f"They are in {facts['observations_path']}; your own memory was not touched.")
+    if found:
+        run.say(f"They are in {facts['observations_path']}; your own memory was not touched.")
     run.say(f"To throw the trial away: rm -r {facts['folder']}")
-    run.say("To set up for good: python3 scripts/setup.py")
+    if SCRIPTS.parent.parent.name == "skills":
+        run.say("To set up for good: python3 scripts/setup.py")
+    else:
+        run.say("To set up for good: put the skill into your workspace first (README.md, Install)")
