@@ -384,7 +384,9 @@ def _zone_of_odd_name(name: str, found: "tuple[str, str]") -> tzinfo:
             pass
     elif re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", name):
         return _present_offset()  # "CET-1CEST" and its kin: only the C library reads them
-    allowed = "it takes a name such as Europe/Berlin; if it is right, this machine has no time zone data: install tzdata"
+    allowed = (
+        "it takes a name such as Europe/Berlin; if it is right, the time zone data is missing: install tzdata"
+    )
     raise _wrong("TZ", found, allowed)
 
 

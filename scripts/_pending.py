@@ -6,7 +6,7 @@ was covered under another name, cuts long messages into parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Callable, Optional
@@ -36,15 +36,15 @@ class Pending:
     """One pass over sessions. After `messages` is used up, `quiet` holds the ends of sessions that had nothing to say.
 
     `cursors` are those in force, `bounds` tells what part of a session belongs to this pass. `covered` gives the uids
-    that are done with, of one session or ("") of all: it is asked only where a cursor cannot tell, for a session
-    without one, after a rescan, for one whose entries may stand elsewhere too, and with `compare_all`.
+    that are done with, by session: it is asked once, where a cursor cannot tell, for a session without one, after a
+    rescan, for one whose entries may stand elsewhere too, and with `compare_all`.
     """
 
     def __init__(
         self,
         cursors: Mapping[str, Cursor],
         bounds: Callable[[Session], Bounds],
-        covered: "Callable[[str], frozenset[str]]",
+        covered: "Callable[[], Mapping[str, Set[str]]]",
         compare_all: bool = False,
         max_part_chars: int = MAX_WINDOW_CHARS,
     ) -> None:
@@ -55,7 +55,7 @@ class Pending:
         self.problems: "list[Problem]" = []
         self.sessions_done = 0
         self._covered = covered
-        self._known: "dict[str, frozenset[str]]" = {}
+        self._known: "Optional[Mapping[str, Set[str]]]" = None
         self._seen: "set[str]" = set()
         self._compare_all = compare_all
         self._max_part_chars = max_part_chars
@@ -74,13 +74,13 @@ class Pending:
             self._count(sessions_older=1)
             return
         compare = cursor is None or session.may_repeat or self._compare_all
-        scope = "" if session.may_repeat or self._compare_all else session.session_id
+        anywhere = session.may_repeat or self._compare_all
         more = True
         while more:
             reading = read_new(session, cursor, bounds.since_ms, bounds.until_ms)
             self._note(reading)
             compare = compare or reading.rescanned
-            found = [m for m in reading.messages if not (compare and self._is_done(m.uid, scope))]
+            found = [m for m in reading.messages if not (compare and self._is_done(m, anywhere))]
             yield from self._in_parts(session, found, None if reading.rescanned else cursor, reading, compare)
             end = replace(reading.end, since_ms=bounds.since_ms)
             if found or any(problem.waits for problem in reading.problems):
@@ -112,10 +112,12 @@ class Pending:
             yield from cut_message(replace(message, after=after), front, self._max_part_chars)
             before = after
 
-    def _is_done(self, uid: str, scope: str) -> bool:
-        if scope not in self._known:
-            self._known[scope] = self._covered(scope)
-        return uid in self._known[scope] or uid in self._seen
+    def _is_done(self, message: Message, anywhere: bool) -> bool:
+        """Whether a message was covered or seen in this pass: in its own session, or in any."""
+        if self._known is None:
+            self._known = self._covered()
+        known = self._known.values() if anywhere else (self._known.get(message.session_id, frozenset()),)
+        return message.uid in self._seen or any(message.uid in uids for uids in known)
 
     def _note(self, reading: Reading) -> None:
         self._count(**{f"read_{name}": number for name, number in reading.counts.items() if number})

@@ -473,12 +473,14 @@ def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
             yield row
 
 
-def covered_uids(places: Places, session: str = "") -> "frozenset[str]":
-    """The uids of the messages that were ever done with, in one session or ("") in any: asked for only where a cursor
-    is no help."""
-    rows = read_ledger(places, "covered")
-    lists = (row.get("uids") for row in rows if session in ("", row.get("session")))
-    return frozenset(str(uid) for uids in lists if isinstance(uids, list) for uid in uids)
+def covered_uids(places: Places) -> "dict[str, set[str]]":
+    """By session, the uids of the messages that were ever done with: asked for only where a cursor is no help."""
+    found: "dict[str, set[str]]" = {}
+    for row in read_ledger(places, "covered"):
+        uids = row.get("uids")
+        if isinstance(uids, list):
+            found.setdefault(str(row.get("session")), set()).update(map(str, uids))
+    return found
 
 
 def _highest_given(places: Places) -> "dict[str, int]":

@@ -165,7 +165,7 @@ def pending_of(run: Run, work: Work, backfill: bool) -> Pending:
         return Bounds(job.backfill_from_ms or 0, first) if backfill else Bounds(first)
 
     cursors = state.backfill if backfill else state.cursors
-    return Pending(cursors, bounds, lambda session: covered_uids(work.places, session), compare_all=backfill)
+    return Pending(cursors, bounds, lambda: covered_uids(work.places), compare_all=backfill)
 
 
 def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[TotalRecallError]:
@@ -274,7 +274,7 @@ def left_alone(work: Work) -> str:
     older = work.counts.get("sessions_older", 0), work.counts.get("read_before", 0)
     if not any(older):
         return ""
-    return f"; older than the first run's window are {older[0]} sessions and {older[1]} messages: --backfill takes them in"
+    return f"; {older[0]} sessions and {older[1]} messages lie before the first run's window: --backfill takes them in"
 
 
 def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:

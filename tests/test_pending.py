@@ -35,9 +35,9 @@ def look(
     """One pass over a folder; the messages, and the pass with what it found out."""
     asked: "list[int]" = []
 
-    def known(_session: str) -> "frozenset[str]":
+    def known() -> "dict[str, frozenset[str]]":
         asked.append(1)
-        return covered
+        return {SID: covered, "another": frozenset()}
 
     pending = Pending(cursors or {}, lambda session: bounds, known, compare_all, most)
     found = list(pending.messages(sessions_of(folder, cursors)))

@@ -88,7 +88,7 @@ def test_a_commit_leaves_the_lines_the_ledger_and_the_cursor(places: Places) -> 
         "- 🟡 09:01 Likes tea <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->\n"
         "- 🟡 09:01 Has a boat <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-002 -->\n"
     )
-    assert covered_uids(places) == {"u1", "u2"}
+    assert covered_uids(places) == {"s1": {"u1", "u2"}}
     assert load_state(places).cursors["jsonl:s1"].position == 100
     assert load_state(places).highest == {"2026-11-30": 2}
     assert not places.journal.exists()
@@ -409,7 +409,7 @@ def test_the_ledger_is_read_by_kind_and_damaged_lines_are_passed_over(places: Pl
             b'{"e":"covered","uids":["a","b"]}\n\xff\n{"e":"covered"\n[]\n{"e":"covered","uids":null}\n'
         )
         file.write(b'{"e":"covered","uids":["c"]}')
-    assert covered_uids(places) == {"a", "b", "c"}
+    assert covered_uids(places) == {"None": {"a", "b", "c"}}
     assert [row["e"] for row in read_ledger(places)] == ["installed", "covered", "covered", "covered"]
 
 
@@ -439,7 +439,7 @@ def test_names_that_are_no_unicode_go_through_a_commit(places: Places) -> None:
             commit(places, wanted)
     assert replay(places) is True
     assert load_state(places).cursors["jsonl:caf\udce9"].position == 10
-    assert covered_uids(places) == {"u\udce9"}
+    assert covered_uids(places) == {"caf\udce9": {"u\udce9"}}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 200_000])

@@ -6,6 +6,7 @@ said comes to us in the words of the assistant or of an untrusted sender, whatev
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Said:
             return ASSISTANT
         return OWNER if self.message.trusted else OTHER
 
-    @property
+    @functools.cached_property
     def day(self) -> str:
         return self.at.strftime("%Y-%m-%d")
 
