@@ -6,7 +6,7 @@
 Printed are, each as the median of several runs in turn:
   - a run with nothing new over a 1 GB store, over 10,000 session files, and over nothing at all, in milliseconds, and
     the HTTP client modules that such a run imports;
-  - reading new entries of a tool-heavy session file against `jq` picking the same messages out of it;
+  - reading new entries of a busy agent's session file against `jq` picking the same messages out of it;
   - peak memory of observing a 1 GB store, and 1 GB of session files with a line of 50 MB in them.
 
 Exit code 1 when a figure misses what is required of it. With --quick, reading is so short that start-up counts.
@@ -106,25 +106,31 @@ def fill_folder(home: Path, files: int) -> None:
 
 
 def heavy_file(path: Path, megabytes: int) -> None:
-    """One session file: a person, an assistant, and tools that make nine tenths of the bytes."""
+    """One session file as a busy agent leaves it: for each turn of talk four tool calls, whose outputs are of 0.3 to
+    60 KB, so that most bytes stand in few lines. The more of it is talk, the smaller is our lead over jq."""
     dice = random.Random(2)
+    blob = sentence(dice, 20_000)
     with open(path, "w", encoding="utf-8") as file:
         file.write(json.dumps({"type": "session", "version": 3, "id": path.stem}) + "\n")
         size, number = 0, 0
         while size < megabytes * 1_000_000:
-            turn = [
-                {"role": "user", "content": sentence(dice, 25)},
-                {"role": "toolResult", "content": [{"type": "text", "text": sentence(dice, 900)}]},
-                {"role": "toolResult", "content": [{"type": "text", "text": sentence(dice, 900)}]},
-                {"role": "assistant", "content": [{"type": "text", "text": sentence(dice, 60)}]},
-            ]
+            turn: "list[dict[str, object]]" = [{"role": "user", "content": sentence(dice, 25)}]
+            for _ in range(4):
+                begin, length = dice.randrange(1000), dice.choice((300, 1_000, 3_000, 12_000, 60_000))
+                call = {
+                    "type": "toolCall",
+                    "id": f"call_{number}",
+                    "name": "exec",
+                    "arguments": {"command": "ls"},
+                }
+                output = [{"type": "text", "text": blob[begin : begin + length]}]
+                turn += [{"role": "assistant", "content": [call]}, {"role": "toolResult", "content": output}]
+            turn.append({"role": "assistant", "content": [{"type": "text", "text": sentence(dice, 60)}]})
             for message in turn:
                 number += 1
                 at = f"2026-11-{1 + number % 28:02d}T10:00:00.000Z"
-                line = json.dumps(
-                    {"type": "message", "id": f"{number:08x}", "timestamp": at, "message": message}
-                )
-                size += file.write(line + "\n")
+                entry = {"type": "message", "id": f"{number:08x}", "timestamp": at, "message": message}
+                size += file.write(json.dumps(entry, separators=(",", ":")) + "\n")
 
 
 def nothing_new(folder: Path, scale: float, runs: int) -> "list[bool]":

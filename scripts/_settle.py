@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Callable, Optional
 
 from _answer import AnswerCut, Settled, asked, extracted, is_about_the_window
+from _compat import Stamp, stamp
 from _config import Config
 from _errors import ConfigError, ModelError, TotalRecallError
 from _files import lock
@@ -74,6 +75,7 @@ class Work:
     problems: "list[Problem]" = field(default_factory=list)
     sources: "list[str]" = field(default_factory=list)
     done: "set[tuple[str, int]]" = field(default_factory=set)
+    _made_of: Optional[Stamp] = None
 
     def count(self, **counts: int) -> None:
         """Add to the named counts of the result."""
@@ -82,11 +84,22 @@ class Work:
 
     def change(self, change: Callable[[State], State]) -> None:
         """Change state.json as it is by now: a flush may have captured something since it was read."""
+        if self._made_of != stamp(self.places.state):
+            with self.memory():
+                self.look()
+        if change(self.state) is self.state or change(self.state) == self.state:
+            return
         with self.memory():
-            old = load_state(self.places)
-            self.state = change(old)
-            if self.state != old:
-                save_state(self.places, self.state)
+            self.look()
+            self.state = change(self.state)
+            save_state(self.places, self.state)
+            self._made_of = stamp(self.places.state)
+
+    def look(self) -> None:
+        """Read state.json, under the memory lock, unless it is the one that was read or written last."""
+        found = stamp(self.places.state)
+        if found is None or found != self._made_of:
+            self.state, self._made_of = load_state(self.places), found
 
     @property
     def occasion(self) -> Occasion:
@@ -193,7 +206,7 @@ def _write(work: Work, settled: Settled, change: Commit) -> None:
     """Carry out a commit and count it."""
     with work.memory():
         commit(work.places, change)
-        work.state = load_state(work.places)
+        work.look()
     work.count(observations_written=len(change.additions), **settled.counts)
     work.models.add(settled.by)
 

@@ -199,6 +199,8 @@ def cursors_of(state: State, kind: str) -> Mapping[str, Cursor]:
 
 def moved(state: State, moves: Mapping[str, Cursor], kind: str = "final") -> State:
     """The state with these cursors in place."""
+    if not moves:
+        return state
     new = {**cursors_of(state, kind), **moves}
     if kind == "provisional":
         return replace(state, provisional_upto=new)

@@ -74,7 +74,7 @@ def observe_alone(run: Run, work: Work) -> Result:
     """The run itself, while no other observer of this memory runs."""
     with work.memory():
         work.count(replayed=int(replay(work.places)))
-        work.state = load_state(work.places)
+        work.look()
     first_run = work.state.since_ms == 0
     if first_run:
         work.state = State(since_ms=first_sight_ms(run, work.job))
@@ -96,7 +96,7 @@ def step_back(run: Run, work: Work, problem: BusyError) -> Result:
         run.say(f"observer: {problem}")
         return Result("skipped", "locked", {"provider": run.config.provider})
     with work.memory():
-        work.state = load_state(work.places)
+        work.look()
     if not work.state.since_ms:
         raise problem
     listing = find(run, work)
@@ -183,6 +183,8 @@ def without_vanished(state: State, keys: "frozenset[str]") -> State:
     Should one come back, its messages are told by their uids, like those of any session without a cursor. A source in
     which nothing at all was found may be out of reach, and what is covered in part only its cursor knows.
     """
+    if keys >= state.cursors.keys():
+        return state
     alive = {key.partition(":")[0] for key in keys}
     kept = {
         key: cursor

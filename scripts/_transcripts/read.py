@@ -160,9 +160,12 @@ class _Reader:
 
     def take(self, line: Line) -> bool:
         """Look at one line; False when it must wait for the next call."""
-        entry = parse_entry(line.raw) if line.kind == "message" else None
+        if line.kind != "message":
+            self._pass(line, line.kind)
+            return True
+        entry = parse_entry(line.raw)
         if entry is None:
-            self._pass(line, "broken" if line.kind == "message" else line.kind)
+            self._pass(line, "broken")
             return True
         said = hear(entry, self._session.group)
         at_ms = self._time(said)
