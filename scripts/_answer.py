@@ -41,7 +41,14 @@ def extracted(window: Window, known: Sequence[Observation], config: Config) -> S
     from _extract import extract
 
     safe, secrets = _masked(window)
-    return _judged(extract(safe.messages, config.zone), safe, known, config, EXTRACTOR, secrets)
+    # Each conversation has its own share of what may be kept, as if its run had not been late.
+    sessions = dict.fromkeys(message.session_id for message in safe.messages)
+    candidates = [
+        candidate
+        for session in sessions
+        for candidate in extract([one for one in safe.messages if one.session_id == session], config.zone)
+    ]
+    return _judged(candidates, safe, known, config, EXTRACTOR, secrets)
 
 
 def asked(
@@ -105,8 +112,8 @@ def is_about_the_window(problem: ModelError) -> bool:
     if isinstance(problem, (AnswerCut, PromptCut)):
         return True
     kinds = {attempt.kind for attempt in problem.attempts} if isinstance(problem, ModelsFailed) else set()
-    useless = {"bad_reply", "empty", "refused", "refused_by_caller", "prompt_cut", "too_long"}
-    return bool(kinds & useless) and not kinds - useless - {"gone", "not_found"}
+    useless = {"bad_reply", "bad_request", "empty", "refused", "refused_by_caller", "prompt_cut", "too_long"}
+    return bool(kinds & useless)
 
 
 def _masked(window: Window) -> "tuple[Window, int]":

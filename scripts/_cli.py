@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -104,6 +105,7 @@ def run(
     `flags` gives the variables that this layer's own options set.
     """
     os.umask(0o077)
+    gc.set_threshold(200_000)  # a run is short and makes many small objects that stay, such as cursors
     _keep_standard_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
     run_id = uuid.uuid4().hex[:8]

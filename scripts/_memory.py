@@ -15,7 +15,7 @@ from _compat import epoch_ms, md5_hex, sha256_hex, stamp
 from _files import decode, read_bytes, replace_file
 from _likeness import fingerprint
 from _observations import Observation, count_words, observations_in, parse_log, render_brief
-from _state import Addition, Commit, Places, State, cursors_of, superseded
+from _state import Addition, Commit, Places, State, cursors_of, is_unedited
 from _transcripts import Cursor
 from _window import Window
 
@@ -29,10 +29,12 @@ class Occasion:
 
 
 def known_observations(places: Places, state: State, window: Window) -> "list[Observation]":
-    """What memory holds, without the provisional lines that an answer for this window replaces."""
-    going = superseded(state, window.covered)
+    """What memory holds, without the provisional lines that answers for these messages replace: now, or with the
+    last part of a long one. A line that a person has edited stays, and counts."""
+    said = {message.uid for message in window.messages}
+    going = {name: found.line for name, found in state.provisional.items() if said.intersection(found.uids)}
     log = parse_log(decode(read_bytes(places.observations) or b""))
-    return [found for found in observations_in(log) if found.id not in going]
+    return observations_in(entry for entry in log if not is_unedited(entry, going))
 
 
 def final_commit(

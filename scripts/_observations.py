@@ -31,7 +31,6 @@ BRIEF_MAX_CHARS = 18_000  # OpenClaw cuts an injected file at 20,000 characters
 BRIEF_OPEN, BRIEF_CLOSE = "<total-recall-brief>", "</total-recall-brief>"
 MAX_TEXT_CHARS = 600
 
-_COMMENT = re.compile(r"\s*<!--((?:(?!-->).)*)-->\s*$")
 _PAIR = re.compile(r"dc:([a-z_]+)=([^\s<>]+)")
 _TIME = re.compile(
     r"\(?(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*([AaPp])\.?[Mm]\.?)?\)?(?:\s*[:–—-]\s+(?=\S)|\s+|$)"
@@ -41,8 +40,7 @@ _DATE_LINE = re.compile(
     r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*(\d{4}-\d{2}-\d{2})\b.*$|^#{1,6}\s*(\d{4}-\d{2}-\d{2})\s*$"
 )
 _BULLET = re.compile(r"^[-*]\s+")
-_HOOK = re.compile(r"\[ref: [^\]]+\]\s*$")
-_ID = re.compile(r"^OBS-(\d{8})-(\d{3,})$")
+_ID = re.compile(r"^OBS-(\d{8})-(\d{3,9})$")
 _KNOWN_FIELDS = ("type", "importance", "date", "id", "ttl", "confidence", "source", "decayed")
 
 
@@ -192,10 +190,9 @@ def parse_line(line: str) -> Optional[Observation]:
         return None
     body = line[bullet.end() :].rstrip()
     fields: "dict[str, str]" = {}
-    comment = _COMMENT.search(body)
-    if comment and _PAIR.search(comment.group(1)):
-        fields = dict(_PAIR.findall(comment.group(1)))
-        body = body[: comment.start()]
+    text_part, comment = _split_comment(body)
+    if _PAIR.search(comment):
+        fields, body = dict(_PAIR.findall(comment)), text_part
     body = re.sub(r"^\*\*(.{1,3})\*\*\s*", r"\1 ", body)
     mark = next((found for found in MARKS if body.startswith(found)), "")
     text = tidy(body, MAX_TEXT_CHARS * 10)
@@ -208,6 +205,21 @@ def parse_line(line: str) -> Optional[Observation]:
     if not text or (not time and _TIME.match(text)):
         return None
     return _with_fields(Observation(text, time=time), mark, fields)
+
+
+def _split_comment(line: str) -> "tuple[str, str]":
+    """A line without the comment at its end, and what stands in that; "" when there is none. Linear, unlike a pattern
+    that may begin at each of a thousand spaces."""
+    line = line.rstrip()
+    begin = line.rfind("<!--") if line.endswith("-->") else -1
+    return (line[:begin].rstrip(), line[begin + 4 : -3]) if begin >= 0 else (line, "")
+
+
+def _is_hook(line: str) -> bool:
+    """A bullet that ends in a reference to an archived item."""
+    line = line.rstrip()
+    begin = line.rfind("[ref: ")
+    return begin >= 0 and line.endswith("]") and "]" not in line[begin:-1] and bool(_BULLET.match(line))
 
 
 def _with_fields(plain: Observation, mark: str, fields: Mapping[str, str]) -> Observation:
@@ -282,7 +294,7 @@ def parse_log(text: str) -> "tuple[Entry, ...]":
             entries[-1] = _extend(entries[-1], line)
         elif clean.startswith("#"):
             entries.append(Entry(line, "heading"))
-        elif _BULLET.match(clean) and _HOOK.search(clean):
+        elif _is_hook(clean):
             entries.append(Entry(line, "hook"))
         else:
             entries.append(_read_entry(line, clean, day))
@@ -303,9 +315,9 @@ def _belongs_to_entry_above(line: str) -> bool:
 def _extend(entry: Entry, line: str) -> Entry:
     """Add a child line, or a metadata comment that stands on a line of its own, to the observation above it."""
     observation = entry.observation
-    comment = _COMMENT.match(line.rstrip("\r"))
-    if observation and comment and not observation.id:
-        fields = {"date": observation.date, **dict(_PAIR.findall(comment.group(1)))}
+    before, comment = _split_comment(line)
+    if observation and comment and not before.strip() and not observation.id:
+        fields = {"date": observation.date, **dict(_PAIR.findall(comment))}
         observation = _with_fields(observation, observation.mark, fields)
     return Entry(entry.raw + "\n" + line, entry.kind, observation)
 

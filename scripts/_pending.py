@@ -81,7 +81,7 @@ class Pending:
             self._note(reading)
             compare = compare or reading.rescanned
             found = [m for m in reading.messages if not (compare and self._is_done(m, anywhere))]
-            yield from self._in_parts(session, found, None if reading.rescanned else cursor, reading, compare)
+            yield from self._in_parts(session, found, None if reading.rescanned else cursor, reading)
             end = replace(reading.end, since_ms=bounds.since_ms)
             if found or any(problem.waits for problem in reading.problems):
                 self.quiet.pop(key, None)
@@ -90,26 +90,23 @@ class Pending:
             cursor, more = end, reading.more
 
     def _in_parts(
-        self,
-        session: Session,
-        found: Sequence[Message],
-        cursor: Optional[Cursor],
-        reading: Reading,
-        compare: bool,
+        self, session: Session, found: Sequence[Message], cursor: Optional[Cursor], reading: Reading
     ) -> Iterator[Message]:
         """Cut the long ones; the last message's cursor covers the noise behind it too."""
-        start = -1 if session.source == "sqlite" else 0
-        before = cursor or Cursor(session.source, session.session_id, start)
+        wanted = {message.uid for message in found}
+        before = cursor or Cursor(session.source, session.session_id, -1 if session.source == "sqlite" else 0)
         since = self.bounds(session).since_ms
-        for number, message in enumerate(found, start=1):
-            after = reading.end if number == len(found) else message.after
-            after = replace(after, since_ms=since)
-            # A part's cursor must be of the generation that was read, or the next run would begin anew.
-            front = replace(before, since_ms=since, generation=after.generation)
-            if compare:
+        for message in reading.messages:
+            # Also one that is covered moves the front: what stands before a part must not be read again.
+            after = replace(message.after, since_ms=since)
+            if message.uid in wanted:
+                if message.uid == found[-1].uid:
+                    after = replace(reading.end, since_ms=since)
+                # A part's cursor must be of the generation that was read, or the next run would begin anew.
+                front = replace(before, since_ms=since, generation=after.generation)
                 self._seen.add(message.uid)
-            self._count(messages_new=1)
-            yield from cut_message(replace(message, after=after), front, self._max_part_chars)
+                self._count(messages_new=1)
+                yield from cut_message(replace(message, after=after, before=front), self._max_part_chars)
             before = after
 
     def _is_done(self, message: Message, anywhere: bool) -> bool:

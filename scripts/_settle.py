@@ -148,7 +148,7 @@ def _settle(work: Work, window: Window, backfill: bool) -> None:
         try:
             settled = _answer(work, piece)
         except (AnswerCut, PromptCut) as problem:
-            halves = halve(piece, dict(work.state.backfill if backfill else work.state.cursors))
+            halves = halve(piece)
             if halves:
                 windows[:0] = halves
                 continue

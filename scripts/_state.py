@@ -241,11 +241,11 @@ def load_state(places: Places) -> State:
     each message is looked up among those that the ledger names as covered."""
     data = read_bytes(places.state)
     found = _state_in(data) if data is not None else None
-    if found is not None:
+    if found is not None and found.since_ms:
         return found
     since = _first_sight(places)
     if since is None:
-        return State()
+        return found or State()
     return State(since_ms=since, highest=_highest_given(places), provisional=_still_provisional(places))
 
 
@@ -399,7 +399,7 @@ def _rewrite(places: Places, removed: Mapping[str, str], lines: Sequence[Observa
         found = read_bytes(places.observations)
         data = found or b""
         entries = parse_log(decode(data))
-        kept = [entry.raw for entry in entries if not _is_unedited(entry, removed)]
+        kept = [entry.raw for entry in entries if not is_unedited(entry, removed)]
         text = "\n".join(kept)
         new = encode(text + _missing(text, lines))
         if new == data:
@@ -410,7 +410,8 @@ def _rewrite(places: Places, removed: Mapping[str, str], lines: Sequence[Observa
     raise BusyError(f"{places.observations} keeps changing", "try again when the other program has finished")
 
 
-def _is_unedited(entry: Entry, removed: Mapping[str, str]) -> bool:
+def is_unedited(entry: Entry, removed: Mapping[str, str]) -> bool:
+    """True for a provisional line among `removed` (hashes of lines by id) that stands as we wrote it."""
     return entry.observation is not None and removed.get(entry.observation.id) == _line_hash(entry.raw)
 
 

@@ -17,6 +17,8 @@ from _transcripts.message import Cursor, Message
 # 24,000 characters are about 6,000 tokens: prompt and answer fit the 8,192 of the smallest context in common use.
 MAX_WINDOW_CHARS = 24_000
 SMALLEST_PART_CHARS = 400
+# How far a secret reaches on both sides of a cut, and how many cuts are tried for each kind of break.
+SECRET_REACH, BREAKS_TRIED = 400, 8
 KNOWN_MAX_LINES, KNOWN_MAX_CHARS = 6, 400
 MAX_LINES_PER_ANSWER = 200
 
@@ -48,32 +50,42 @@ class Window:
         return sum(len(message.text) for message in self.messages)
 
 
-def cut_message(message: Message, before: Cursor, max_chars: int) -> "list[Message]":
+def cut_message(message: Message, max_chars: int) -> "list[Message]":
     """The message in parts of at most `max_chars` characters; itself when it fits.
 
-    `before` is the cursor in front of it: a part that is not the last moves only `chars` of that one.
+    A part that is not the last moves only `chars` of the cursor in front of the message (`before`).
     """
     parts: "list[Message]" = []
-    start, text = message.first_char, message.text
+    front, start, text = message.before or _beginning(message.after), message.first_char, message.text
     while len(text) > max_chars:
         length = _good_break(text, max_chars)
-        parts.append(
-            replace(
-                message, text=text[:length], first_char=start, after=replace(before, chars=start + length)
-            )
-        )
-        start, text = start + length, text[length:]
-    parts.append(replace(message, text=text, first_char=start))
+        after = replace(front, chars=start + length, part_of=message.uid)
+        parts.append(replace(message, text=text[:length], first_char=start, after=after, before=front))
+        front, start, text = after, start + length, text[length:]
+    parts.append(replace(message, text=text, first_char=start, before=front))
     return parts
 
 
 def _good_break(text: str, max_chars: int) -> int:
-    """Where to cut: after the last paragraph, line, sentence or word that ends in the second half, else anywhere."""
+    """Where to cut: after the last paragraph, line, sentence or word that ends in the second half, else anywhere; but
+    not within a secret, whose halves nobody would know for one."""
     for pattern in ("\n\n", "\n", "。", ". ", " "):
-        found = text.rfind(pattern, max_chars // 2, max_chars - len(pattern) + 1)
-        if found >= 0:
-            return found + len(pattern)
+        end = max_chars
+        for _attempt in range(BREAKS_TRIED):
+            found = text.rfind(pattern, max_chars // 2, end)
+            if found < 0:
+                break
+            if not _parts_a_secret(text, found + len(pattern)):
+                return found + len(pattern)
+            end = found
     return max_chars
+
+
+def _parts_a_secret(text: str, at: int) -> bool:
+    from _gate import mask_secrets
+
+    left, right = text[max(0, at - SECRET_REACH) : at], text[at : at + SECRET_REACH]
+    return mask_secrets(left + right)[0] != mask_secrets(left)[0] + mask_secrets(right)[0]
 
 
 def pack(messages: Iterable[Message], max_chars: int = MAX_WINDOW_CHARS) -> Iterator[Window]:
@@ -90,11 +102,8 @@ def pack(messages: Iterable[Message], max_chars: int = MAX_WINDOW_CHARS) -> Iter
         yield Window(tuple(held))
 
 
-def halve(window: Window, before: "dict[str, Cursor]") -> "tuple[Window, ...]":
-    """Two windows of about half the size; none when the window is one part too small to cut.
-
-    `before` holds the cursors in front of the window, by key.
-    """
+def halve(window: Window) -> "tuple[Window, ...]":
+    """Two windows of about half the size; none when the window is one part too small to cut."""
     messages = window.messages
     if len(messages) > 1:
         at = _middle(messages)
@@ -102,11 +111,7 @@ def halve(window: Window, before: "dict[str, Cursor]") -> "tuple[Window, ...]":
     only = messages[0]
     if len(only.text) <= SMALLEST_PART_CHARS:
         return ()
-    after = only.after
-    front = before.get(after.key) or Cursor(after.source, after.session_id, _start_of(after))
-    # As in _pending: what was read, and from when on, goes by the message, or the next run would begin elsewhere.
-    front = replace(front, generation=after.generation, since_ms=after.since_ms)
-    parts = cut_message(only, front, max(SMALLEST_PART_CHARS // 2, (len(only.text) + 1) // 2))
+    parts = cut_message(only, max(SMALLEST_PART_CHARS // 2, (len(only.text) + 1) // 2))
     return tuple(Window((part,)) for part in parts)
 
 
@@ -121,8 +126,12 @@ def _middle(messages: "tuple[Message, ...]") -> int:
     return len(messages) - 1
 
 
-def _start_of(cursor: Cursor) -> int:
-    return 0 if cursor.source == "jsonl" else -1
+def _beginning(cursor: Cursor) -> Cursor:
+    """The cursor in front of everything, in the same transcript."""
+    start = 0 if cursor.source == "jsonl" else -1
+    return Cursor(
+        cursor.source, cursor.session_id, start, generation=cursor.generation, since_ms=cursor.since_ms
+    )
 
 
 # Writing it down for the model ---------------------------------------------------------------------------------------

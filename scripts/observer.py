@@ -38,7 +38,7 @@ from _memory import iso, leave_marks, refresh_brief
 from _pending import Bounds, Pending, lookback_ms
 from _settle import Job, Work, leave_all_pending, settle_all
 from _state import Places, State, begin, covered_uids, load_state, replay
-from _transcripts import Listing, Session, find_sessions, resolve
+from _transcripts import Listing, Problem, Session, find_sessions, resolve
 from _window import pack
 
 FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN = 120, 240
@@ -137,6 +137,12 @@ def find(run: Run, work: Work, backfill: bool = False) -> Listing:
             "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(run.config),
         )
     work.problems += listing.problems
+    if str(run.config.store_path) not in listing.sources and any(
+        c.source == "sqlite" for c in state.cursors.values()
+    ):
+        work.problems.append(
+            Problem(str(run.config.store_path), "the store that was read before is gone", waits=True)
+        )
     work.sources = list(listing.sources)
     work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
     if job.recover:
@@ -415,6 +421,8 @@ def build_parser() -> _cli.Parser:
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Turn flags into a Job and carry it out."""
     trigger = "flush" if options.flush else "recovery" if options.recover else options.trigger
+    if options.since == "":
+        raise UsageError("--since is empty", "it takes a date such as 2026-01-31")
     if options.since and not options.backfill:
         raise UsageError("--since goes with --backfill", "add --backfill, or leave --since out")
     if options.recover is not None and not options.recover.strip():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,3 +236,19 @@ def test_the_brief_stays_within_its_size_and_keeps_the_important() -> None:
 def test_tokens_are_a_quarter_of_latin_characters_and_one_for_each_wide_one() -> None:
     assert estimate_tokens("abcdefgh") == 2
     assert estimate_tokens("日本語") == 3
+
+
+@pytest.mark.parametrize(
+    "line", ["- x" + " " * 100_000 + "y", "- " + "<!--" * 40_000, "- " + "[ref: " * 40_000]
+)
+def test_a_long_odd_line_is_read_in_linear_time(line: str) -> None:
+    begin = time.process_time()
+    assert (
+        "\n".join(entry.raw for entry in parse_log(f"Date: 2026-11-30\n{line}\n"))
+        == f"Date: 2026-11-30\n{line}\n"
+    )
+    assert time.process_time() - begin < 2.0
+
+
+def test_an_id_beyond_all_numbers_is_nobodys() -> None:
+    assert next_ids("2026-11-30", 1, ["OBS-20261130-" + "9" * 5000]) == ["OBS-20261130-001"]

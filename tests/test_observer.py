@@ -781,3 +781,180 @@ def test_over_the_threshold_the_reflector_is_run_on_the_same_workspace(
     assert json.loads(done.stdout)["reflector"] == status
     assert json.loads((skill / "scripts" / "asked.json").read_text()) == ["--workspace", str(workspace)]
     assert ("the log is on fire" in done.stderr) == (status == "error")
+
+
+def long_message(*texts: str) -> str:
+    """One message of a part for each text, each part long enough for a question of its own."""
+    return "\n\n".join(f"{'Some words on and on. ' * 1050}{text}" for text in texts)
+
+
+FACTS = (
+    "My daughter Lea starts school on 24 August.",
+    "The rent for Lindenweg 12 is 950 euros from March on.",
+    "My sister's wedding is on 14 June in Porto.",
+)
+
+
+def test_provisional_lines_of_a_long_message_cost_no_fact_when_the_answer_comes(home: Home) -> None:
+    talk(home, long_message(*FACTS))
+    with fake_model.FakeModel(fails(402, "no credit")) as server:
+        home.model(server)
+        assert home.run("--flush", now=at("09:10")).result["provisional"] >= 3
+
+    def repeat(request: fake_model.Request) -> Any:
+        found = [fact for fact in FACTS if fact in request.prompt]
+        lines = [f"- 🔴 09:01 {fact.rstrip('.')} <!-- dc:type=event dc:importance=8 -->" for fact in found]
+        return says("\n".join(lines) or "NO_OBSERVATIONS")
+
+    with fake_model.FakeModel(repeat) as server:
+        home.model(server)
+        assert home.run(now=at("23:10")).code == 0
+    assert [home.log.count(fact.rstrip(".")) for fact in FACTS] == [1, 1, 1]
+    assert "provisional" not in home.log
+
+
+def test_what_takes_the_place_of_a_message_begun_is_read_from_its_beginning(home: Home) -> None:
+    store = talk(home, "The lease is #note-1")
+    kept = store.path(SID).stat().st_size
+    store.user(SID, long_message("The boat is #note-2", "The car is #note-3"), at=at("09:05"))
+    asked: "list[Any]" = []
+
+    def fail_on_second(request: fake_model.Request) -> Any:
+        asked.append(request)
+        return fails(402, "no credit") if len(asked) == 2 else cite(request)
+
+    with fake_model.FakeModel(fail_on_second) as server:
+        home.model(server)
+        assert home.run(now=at("09:10")).code == 5
+        with open(store.path(SID), "r+b") as file:
+            file.truncate(kept)
+        store.user(SID, "My sister is called #note-4", at=at("09:20"))
+        home.run(now=at("23:10"))
+    assert tags_in(home.log).get("#note-4") == 1
+
+
+def test_a_clock_that_was_ahead_loses_nothing_that_is_said_later(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    store = home.jsonl()
+    store.start(SID, at=at("13:00"))
+    store.user(SID, "The lease is #note-1", at=at("13:01"))
+    home.run(now=at("13:02"))
+    for number, moment in enumerate((at("10:05"), at("10:06", day=1)), start=2):
+        store.user(SID, f"The boat is #note-{number}", at=moment)
+        os.utime(store.path(SID))
+        home.run(now=at("10:10"))
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1, "#note-3": 1}
+
+
+def test_an_entry_behind_a_torn_line_is_heard(home: Home, citing: fake_model.FakeModel) -> None:
+    store = talk(home, "The lease is #note-1")
+    torn = b'{"type":"message","id":"aa","message":{"role":"toolResult","content":[{"type":"text","text":"half of'
+    store.raw(SID, torn, newline=b"")
+    store.user(SID, "The boat is #note-2", at=at("09:05"))
+    home.run(now=at("09:10"))
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1}
+
+
+def test_old_messages_are_not_asked_again_when_a_part_fails_after_the_cursors_were_lost(home: Home) -> None:
+    store = talk(home, *(f"The item is #note-{n}" for n in range(4)))
+    asked: "list[Any]" = []
+
+    def fail_on_third(request: fake_model.Request) -> Any:
+        asked.append(request)
+        if len(asked) == 3:
+            return fails(402, "no credit")
+        return says(
+            "\n".join(line.replace("item", f"thing {len(asked)}") for line in cited_lines(request.prompt))
+        )
+
+    with fake_model.FakeModel(fail_on_third) as server:
+        home.model(server)
+        home.run(now=at("09:10"))
+        (home.memory / ".total-recall" / "state.json").write_text("{", encoding="utf-8")
+        store.user(SID, long_message("The boat is #note-4", "The car is #note-5"), at=at("09:20"))
+        home.run(now=at("09:25"))
+        home.run(now=at("23:10"))
+    assert all(count == 1 for count in tags_in(home.log).values())
+    assert len([r for r in asked if "#note-0" in r.prompt]) == 1
+
+
+def test_a_copy_of_a_session_with_unread_messages_is_asked_once(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    store = talk(home, "The lease is #note-1")
+    home.run(now=at("09:10"))
+    store.user(SID, "The boat is #note-2", at=at("09:12"))
+    copy = store.path(SID_2)
+    copy.write_bytes(store.path(SID).read_bytes().replace(SID.encode(), SID_2.encode()))
+    os.utime(copy, (at("09:13").timestamp(),) * 2)
+    home.run(now=at("09:25"))
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1}
+
+
+def test_a_store_that_is_gone_is_not_taken_for_silence(home: Home, citing: fake_model.FakeModel) -> None:
+    with home.sqlite() as store:
+        store.start(SID, at=at("09:00"))
+        store.user(SID, "The lease is #note-1", at=at("09:01"))
+    home.run(now=at("09:10"))
+    home.sessions.mkdir(parents=True)
+    agent = home.sessions.parent / "agent"
+    agent.rename(agent.with_name("away"))
+    ended = home.run(now=at("09:25"))
+    assert (ended.code, ended.result["error"]["code"]) == (3, "source_unreadable")
+    agent.with_name("away").rename(agent)
+    assert home.run(now=at("09:40")).code == 0
+    assert tags_in(home.log) == {"#note-1": 1}
+
+
+def test_a_window_that_one_model_refuses_and_another_cannot_take_is_not_asked_for_ever(home: Home) -> None:
+    talk(home, "My son Jonas starts at the Goethe school on 24 August.")
+
+    def usual_pair(request: fake_model.Request) -> Any:
+        return (
+            says("I cannot help.")
+            if request.model == "test/first"
+            else fails(429, "slow", {"Retry-After": "60"})
+        )
+
+    with fake_model.FakeModel(usual_pair) as server:
+        home.model(server)
+        models = {"OBSERVER_MODEL": "test/first", "OBSERVER_FALLBACK_MODEL": "test/second"}
+        codes = [home.run(now=at("09:10") + minutes(120 * n), **models).code for n in range(5)]
+    assert codes == [5, 5, 5, 5, 0]
+    assert "Goethe school on 24 August" in home.log
+
+
+def test_each_conversation_of_a_late_run_keeps_its_facts_without_a_model(home: Home) -> None:
+    store = home.jsonl()
+    for number in range(12):
+        session = f"0f0e0d0c-0b0a-4987-8654-{number:012d}"
+        store.start(session, f"agent:main:telegram:direct:{number}", at=at("09:00"))
+        store.user(
+            session,
+            f"My flight to Lisbon number {number} leaves on {number + 1} March at 10:00.",
+            at=at("09:01"),
+        )
+    home.run(now=at("09:10"))
+    assert home.log.count("My flight to Lisbon") == 12
+
+
+@pytest.mark.parametrize("text", ["7" * 200_000, "1." * 60_000, "٣" * 60_000, "1,1" * 60_000])
+def test_a_flood_of_digits_is_read_in_a_moment(home: Home, text: str) -> None:
+    talk(home, text, "My sister's wedding is on 14 June in Porto.")
+    ended = home.run(now=at("09:10"))
+    assert ended.code == 0 and "14 June" in home.log
+
+
+def test_an_always_failing_model_is_not_asked_every_minute(home: Home) -> None:
+    talk(home, "The lease is #note-1")
+    with fake_model.FakeModel(fails(500, "oops", {"Retry-After": "0"})) as server:
+        home.model(server)
+        for minute in range(100):
+            home.run("--trigger", "cron", now=at("09:10") + minutes(minute))
+        assert len(server.requests) <= 21
+
+
+def test_an_empty_since_is_no_wish_for_everything(home: Home) -> None:
+    talk(home, "The lease is #note-1")
+    assert home.run("--backfill", "--since", "", now=at("09:10")).code == 2

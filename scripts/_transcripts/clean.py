@@ -52,7 +52,8 @@ _GROUP_CONTEXT = re.compile(
     r"(?:(?!\[Current message - respond to this\]).*\n)*\[Current message - respond to this\][ \t]*\n"
 )
 _SYSTEM_LINES = re.compile(
-    r"System(?: \(untrusted\))?: \[[^\]\n]{6,60}\][^\n]*(?:\n(?:System(?: \(untrusted\))?: )[^\n]*)*(?:\n|\Z)"
+    r"System(?: \(untrusted\))?: \[\d{4}-\d\d-\d\d[^\]\n]{0,50}\][^\n]*"
+    r"(?:\n(?:System(?: \(untrusted\))?: )[^\n]*)*(?:\n|\Z)"
 )
 _MEDIA_LINE = re.compile(r"\[media attached(?: \d+/\d+)?: ([^\]\n]*)\][ \t]*(?:\n|\Z)")
 _MEDIA_HINT = re.compile(r"To send an image back, prefer the message tool[^\n]*(?:\n|\Z)")
@@ -105,6 +106,10 @@ _COMMANDS = (
     "|export|export-session|session|subagents|skill|allowlist|bash|dock-telegram|dock-discord|dock-slack|tasks|mcp"
 )
 _COMMAND = re.compile(rf"/({_COMMANDS})(?:@\w+)?(?:[ \t]*:)?(?:\s+(\S.*))?", re.DOTALL | re.IGNORECASE)
+
+
+# Some words of a script that has no spaces between them.
+_WIDE_WORDS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{4}")
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ def split_command(text: str) -> "tuple[bool, str]":
     if not match:
         return False, text
     words = (match.group(2) or "").strip()
-    if len(words.split()) < 2:
+    if len(words.split()) < 2 and not _WIDE_WORDS.search(words):
         return True, ""
     return (False, words) if match.group(1).lower() in ("new", "reset") else (False, text)
 

@@ -161,19 +161,20 @@ def _host_notes(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return notes if isinstance(notes, dict) else {}
 
 
+_EARLIEST_MS, _LATEST_MS = 946_684_800_000, 7_258_118_400_000  # the years 2000 to 2200
+
+
 def _time_of(entry: Mapping[str, Any], message: Mapping[str, Any]) -> Optional[int]:
-    """The entry's own time, else the message's; epoch milliseconds."""
+    """The entry's own time, else the message's; epoch milliseconds. None for one that no conversation can have: a
+    clock that was never set, seconds taken for milliseconds."""
     for value in (entry.get("timestamp"), message.get("timestamp")):
+        at_ms = None
         if isinstance(value, str):
             at_ms = _iso_ms(value)
-            if at_ms is not None:
-                return at_ms
-        elif (
-            isinstance(value, (int, float))
-            and not isinstance(value, bool)
-            and 0 < value < 253_402_300_800_000
-        ):
-            return int(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LATEST_MS:
+            at_ms = int(value)
+        if at_ms is not None and _EARLIEST_MS < at_ms < _LATEST_MS:
+            return at_ms
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Optional
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,12 @@ class Cursor:
     `position` is, for `source` "jsonl", the byte offset just after the last line that is done with (always just
     after a newline), for "sqlite" the `seq` of that row (-1 for none). `entry_id` is the id of the last entry
     at or before the position that has one: it proves that the position still points into the same history.
-    `chars` counts the characters of the *next* message's text that are already observed (a long message is taken
-    in parts). `generation` is the store's rewrite watermark. `machine_turn` is true when the position lies inside
-    a turn that a machine started, so that the answer to it is dropped too. `since_ms` (epoch milliseconds) is the
-    first-sight boundary of this session: entries from before it are left to a backfill.
+    `chars` counts the characters of a next message's text that are already observed (a long message is taken in
+    parts), of the one whose uid is `part_of` and of no other. `generation` is the store's rewrite watermark.
+    `machine_turn` is true when the position lies inside a turn that a machine started, so that the answer to it is
+    dropped too. `since_ms` (epoch milliseconds) is the first-sight boundary of this session: entries from before it
+    are left to a backfill. `past_since`: the boundary lies behind the position, so that all that follows is
+    observed, whatever time it bears.
     """
 
     source: str
@@ -29,6 +31,8 @@ class Cursor:
     generation: str = ""
     machine_turn: bool = False
     since_ms: int = 0
+    part_of: str = ""
+    past_since: bool = False
 
     def __post_init__(self) -> None:
         if self.source not in ("jsonl", "sqlite"):
@@ -50,6 +54,8 @@ class Cursor:
             "gen": self.generation,
             "machine": self.machine_turn,
             "since": self.since_ms,
+            "of": self.part_of,
+            "past": self.past_since,
         }
         return {name: value for name, value in full.items() if name == "at" or value}
 
@@ -67,6 +73,8 @@ class Cursor:
                 str(data.get("gen", "")),
                 bool(data.get("machine", False)),
                 int(data.get("since", 0)),
+                str(data.get("of", "")),
+                bool(data.get("past", False)),
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"cursor {key!r} is damaged: {problem}") from problem
@@ -82,7 +90,8 @@ class Message:
     become a rule, a preference or a goal: false for the assistant and for senders who are not, or not known to
     be, the owner. `uid` names the entry across sources: the same entry in a JSONL file and in the store has the
     same uid. `first_char` is where `text` begins in the whole message, when a part of it had been observed
-    before. `after` is the cursor that covers everything up to and including this message.
+    before. `after` is the cursor that covers everything up to and including this message, `before` the one in
+    front of it, once `_pending` has set it.
     """
 
     session_id: str
@@ -96,3 +105,4 @@ class Message:
     trusted: bool
     after: Cursor
     first_char: int = 0
+    before: Optional[Cursor] = None

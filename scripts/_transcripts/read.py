@@ -109,6 +109,9 @@ def _read(
         generation=history.generation,
         machine_turn=cursor.machine_turn if cursor and kept else False,
         since_ms=cursor.since_ms if cursor else since_ms,
+        part_of=cursor.part_of if cursor and kept else "",
+        # A backfill reads a stretch of time; else everything behind the first sight counts, whatever time it bears.
+        past_since=bool(cursor and kept and cursor.past_since and until_ms is None),
     )
     reader = _Reader(history, session, start, since_ms, until_ms, max_chars)
     for line in history.lines(position):
@@ -147,6 +150,7 @@ class _Reader:
         self._position = start.position
         self._entry_id: Optional[str] = start.entry_id  # None: not looked up yet
         self._skip_chars = start.chars
+        self._past_since = start.past_since
         self._machine_turn = start.machine_turn
         self._since_ms = since_ms
         self._until_ms = until_ms
@@ -174,6 +178,7 @@ class _Reader:
         if kind == "message" and not self._has_room(said):
             self._more = True
             return False
+        self._past_since = self._past_since or (kind == "message" and self._until_ms is None)
         self._pass(line, kind)
         self._last_ms = said.at_ms if said.at_ms is not None else self._last_ms
         self._machine_turn = machine_turn
@@ -186,6 +191,8 @@ class _Reader:
 
     def reading(self, rescanned: bool) -> Reading:
         problems = list(self._history.problems())
+        if not self._more and self._until_ms is None:
+            self._past_since = True  # all that is there was seen: what comes is new
         if self._broken:
             problems.append(Problem(str(self._session.path), _broken_lines(self._history, self._broken)))
         return Reading(
@@ -197,7 +204,7 @@ class _Reader:
             return said.kind
         if said.role == "assistant" and machine_turn:
             return "machine"
-        if at_ms < self._since_ms:
+        if at_ms < self._since_ms and not self._past_since:
             return "before"
         return "after" if self._until_ms is not None and at_ms >= self._until_ms else "message"
 
@@ -216,7 +223,9 @@ class _Reader:
         return not self._messages or self._chars + len(said.text) <= self._max_chars
 
     def _keep(self, said: Said, at_ms: int) -> None:
-        begin, self._skip_chars = self._skip_chars, 0
+        # A message that took the place of the one begun (a rewind, a truncated file) is read from its beginning.
+        begin = self._skip_chars if self._start.part_of in ("", said.uid) else 0
+        self._skip_chars = 0
         if begin and begin >= len(said.text):
             return  # its last character was observed already
         text = said.text[begin:]
@@ -254,6 +263,8 @@ class _Reader:
             generation=self._start.generation,
             machine_turn=self._machine_turn,
             since_ms=self._start.since_ms,
+            part_of=self._start.part_of if self._skip_chars else "",
+            past_since=self._past_since,
         )
 
 
