@@ -36,7 +36,7 @@ from _observations import (
     render_addition,
     render_line,
 )
-from _transcripts.message import Cursor
+from _transcripts.message import Cursor, Cursors
 
 SCHEMA = 1
 # What reading JSON of another shape than ours ends in.
@@ -119,8 +119,8 @@ def _cursors_out(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
     return {key: cursor.as_json() for key, cursor in cursors.items()}
 
 
-def _cursors_in(data: Mapping[str, Any]) -> "dict[str, Cursor]":
-    return {key: Cursor.from_json(key, value) for key, value in data.items()}
+def _cursors_in(data: Mapping[str, Any]) -> Cursors:
+    return Cursors(dict(data))
 
 
 @dataclass(frozen=True)

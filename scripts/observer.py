@@ -138,7 +138,7 @@ def find(run: Run, work: Work, backfill: bool = False) -> Listing:
         )
     work.problems += listing.problems
     if str(run.config.store_path) not in listing.sources and any(
-        c.source == "sqlite" for c in state.cursors.values()
+        key.startswith("sqlite:") for key in state.cursors
     ):
         work.problems.append(
             Problem(str(run.config.store_path), "the store that was read before is gone", waits=True)

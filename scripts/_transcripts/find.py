@@ -14,7 +14,7 @@ from _config import Config
 from _errors import ConfigError, SourceError
 from _transcripts.jsonl import Folder, has_session_header, name_stem, scan_folder
 from _transcripts.machine import is_group_key, is_machine_key
-from _transcripts.message import Cursor
+from _transcripts.message import Cursor, Cursors
 from _transcripts.session import Listing, Problem, Session
 from _transcripts.sqlite import Brief, StoreBusy, index_store
 
@@ -182,12 +182,13 @@ def _new_files(
 ) -> Iterator[str]:
     """The stems of transcripts with something new. Nothing but comparing: there may be 10,000."""
     since_ns = since_ms * 1_000_000
+    position_of = cursors.position if isinstance(cursors, Cursors) else Cursors(_raw(cursors)).position
     unchanged = older = 0
     for stem, parts in stems.items():
-        cursor = cursors.get("jsonl:" + stem)
+        position = position_of("jsonl:" + stem)
         _order, _path, size, mtime_ns = parts[-1]
-        if cursor is not None:
-            if cursor.position == (size if len(parts) == 1 else sum(part[2] for part in parts)):
+        if position is not None:
+            if position == (size if len(parts) == 1 else sum(part[2] for part in parts)):
                 unchanged += 1
                 continue
         elif mtime_ns < since_ns:
@@ -196,6 +197,10 @@ def _new_files(
         yield stem
     counts["unchanged"] += unchanged
     counts["older"] += older
+
+
+def _raw(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
+    return {key: cursor.as_json() for key, cursor in cursors.items()}
 
 
 def _marked(session: Session, in_folder: bool) -> Session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Optional
@@ -78,6 +78,34 @@ class Cursor:
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"cursor {key!r} is damaged: {problem}") from problem
+
+
+class Cursors(Mapping[str, Cursor]):
+    """Cursors by key, as they stand in state.json, each made when it is asked for: there may be 10,000, and a run with
+    nothing new only compares positions. One that is damaged counts as none."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = {key: row for key, row in raw.items() if type(row) is dict and type(row.get("at")) is int}
+
+    def position(self, key: str) -> Optional[int]:
+        """The position of a cursor, None when there is no such cursor."""
+        row = self._raw.get(key)
+        return row["at"] if row else None
+
+    def __getitem__(self, key: str) -> Cursor:
+        try:
+            return Cursor.from_json(key, self._raw[key])
+        except ValueError as problem:
+            raise KeyError(key) from problem
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
 
 
 @dataclass(frozen=True)
