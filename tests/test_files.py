@@ -279,7 +279,7 @@ def test_a_size_limit_leaves_the_old_bytes(tmp_path: Path) -> None:
     )
     assert path.read_bytes() == b"x" * 60
     assert names_in(tmp_path) == ["a"]
-    told = f"{path} cannot be written: File too large it would pass the size limit in force; nothing was changed\n"
+    told = f"{path} cannot be written: File too large it would pass the size limit in force (ulimit -f)\n"
     assert done.stdout == told * 2
 
 
