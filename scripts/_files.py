@@ -189,10 +189,18 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def cut_file(path: Path, size: int) -> None:
-    """Shorten a file to `size` bytes: takes back a half-written end that a crash left."""
+def cut_file(path: Path, size: int, from_size: int) -> bool:
+    """Shorten a file from `from_size` to `size` bytes: takes back a half-written end that a crash left. False, and
+    nothing done, when it has another size by now."""
     try:
-        os.truncate(path, size)
+        descriptor = os.open(path, os.O_WRONLY)
+        try:
+            if os.fstat(descriptor).st_size != from_size:
+                return False
+            os.ftruncate(descriptor, size)
+            return True
+        finally:
+            os.close(descriptor)
     except OSError as problem:
         raise _storage_error(path, "cannot be shortened", problem) from problem
 

@@ -1,4 +1,4 @@
-"""What is kept between runs: cursors, counters, the journal of a commit under way, and the ledger.
+"""What is kept between runs: cursors, counters, and the journal of a commit under way.
 
 A commit is: the journal, then the lines into observations.md, then the ledger, then state.json, then the journal
 away. Whoever comes next replays a journal that is still there; each step sees for itself whether it was done, so that
@@ -8,12 +8,12 @@ replaying is harmless at any point.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 
-from _compat import sha256_hex, stamp
+from _compat import sha256_hex
 from _errors import BusyError, StorageError
 from _files import (
     append_file,
@@ -22,10 +22,10 @@ from _files import (
     encode,
     private_folder,
     read_bytes,
-    read_lines,
     remove_file,
     replace_file,
 )
+from _ledger import append_rows, first_sight, highest_given, rows_as_bytes, still_provisional
 from _observations import (
     Entry,
     Observation,
@@ -243,10 +243,11 @@ def load_state(places: Places) -> State:
     found = _state_in(data) if data is not None else None
     if found is not None and found.since_ms:
         return found
-    since = _first_sight(places)
+    since = first_sight(places.ledger)
     if since is None:
         return found or State()
-    return State(since_ms=since, highest=_highest_given(places), provisional=_still_provisional(places))
+    waiting = {name: Provisional(*found) for name, found in still_provisional(places.ledger).items()}
+    return State(since_ms=since, highest=highest_given(places.ledger), provisional=waiting)
 
 
 def save_state(places: Places, state: State) -> None:
@@ -271,7 +272,7 @@ def _state_in(data: bytes) -> Optional[State]:
 def begin(places: Places, state: State, at: str) -> None:
     """Record the first run: from which moment on everything is observed."""
     private_folder(places.private)
-    append_file(places.ledger, _ledger_lines([{"e": "installed", "at": at, "since_ms": state.since_ms}]))
+    append_file(places.ledger, rows_as_bytes([{"e": "installed", "at": at, "since_ms": state.since_ms}]))
     save_state(places, state)
 
 
@@ -365,7 +366,7 @@ def _apply(places: Places, journal: Mapping[str, Any]) -> None:
     elif lines:
         _append(places, lines, journal["before"])
     if journal["rows"]:
-        _append_ledger(places, journal)
+        append_rows(places.ledger, journal["rows"])
     save_state(places, State.from_json(journal["state"]))
     remove_file(places.journal)
 
@@ -376,8 +377,8 @@ def _append(places: Places, lines: Sequence[Observation], before: Mapping[str, A
     size = before["size"]
     if len(data) > size and sha256_hex(data[:size]) == before["sha256"]:
         whole = encode(render_addition(decode(data[:size]), lines))
-        if len(data) - size < len(whole) and whole.startswith(data[size:]):
-            cut_file(places.observations, size)
+        torn = len(data) - size < len(whole) and whole.startswith(data[size:])
+        if torn and cut_file(places.observations, size, len(data)):
             data = data[:size]
     addition = _missing(decode(data), lines)
     if addition:
@@ -431,86 +432,3 @@ def load_calls(places: Places) -> object:
 def save_calls(places: Places, calls: Mapping[str, Any]) -> None:
     """Replace calls.json. Only the holder of the run lock asks models, so no other lock is needed."""
     replace_file(places.calls, json.dumps(calls, separators=(",", ":")).encode())
-
-
-# The ledger ----------------------------------------------------------------------------------------------------------
-
-
-def _ledger_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
-
-
-def _append_ledger(places: Places, journal: Mapping[str, Any]) -> None:
-    data = _ledger_lines(journal["rows"])
-    tail = _ledger_tail(places, len(data))
-    if data in tail:
-        return
-    broken = len(tail) - (tail.rfind(b"\n") + 1)
-    if broken:
-        found = stamp(places.ledger)
-        cut_file(places.ledger, (found.size if found else 0) - broken)
-    written = tail[: len(tail) - broken]
-    missing = [line for line in data.splitlines(keepends=True) if line not in written]
-    append_file(places.ledger, b"".join(missing))
-
-
-def _ledger_tail(places: Places, size: int) -> bytes:
-    """The last bytes of the ledger, at least `size` of them and a line more, from the start of a line."""
-    found = stamp(places.ledger)
-    if found is None:
-        return b""
-    return read_bytes(places.ledger, found.size - min(found.size, size + 65_536)) or b""
-
-
-def read_ledger(places: Places, kind: str = "") -> "Iterable[dict[str, Any]]":
-    """The rows of the ledger, all or of one kind ("observed", "covered", ...); damaged lines are passed over."""
-    wanted = f'"e":"{kind}"'.encode()
-    for line in read_lines(places.ledger):
-        if kind and wanted not in line:
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            yield row
-
-
-def covered_uids(places: Places) -> "dict[str, set[str]]":
-    """By session, the uids of the messages that were ever done with: asked for only where a cursor is no help."""
-    found: "dict[str, set[str]]" = {}
-    for row in read_ledger(places, "covered"):
-        uids = row.get("uids")
-        if isinstance(uids, list):
-            found.setdefault(str(row.get("session")), set()).update(map(str, uids))
-    return found
-
-
-def _highest_given(places: Places) -> "dict[str, int]":
-    """By day, the highest number that the ledger knows: no id is ever given twice, also after its line has gone."""
-    found: "dict[str, int]" = {}
-    for row in read_ledger(places, "observed"):
-        number = str(row.get("id", "")).rsplit("-", 1)[-1]
-        if number.isdecimal():
-            day = str(row.get("date", ""))
-            found[day] = max(found.get(day, 0), int(number))
-    return found
-
-
-def _still_provisional(places: Places) -> "dict[str, Provisional]":
-    """The provisional lines that the ledger names and does not name as removed."""
-    found: "dict[str, Provisional]" = {}
-    for row in read_ledger(places):
-        if row.get("e") == "observed" and row.get("line"):
-            found[str(row["id"])] = Provisional(str(row["line"]), tuple(map(str, row.get("from", ()))))
-        elif row.get("e") == "removed":
-            found.pop(str(row.get("id")), None)
-    return found
-
-
-def _first_sight(places: Places) -> Optional[int]:
-    for row in read_ledger(places, "installed"):
-        since = row.get("since_ms")
-        if isinstance(since, int):
-            return since
-    return None

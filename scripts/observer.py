@@ -34,10 +34,11 @@ from _errors import (
     UsageError,
 )
 from _files import lock, private_folder
+from _ledger import covered_uids
 from _memory import iso, leave_marks, refresh_brief
 from _pending import Bounds, Pending, lookback_ms
 from _settle import Job, Work, leave_all_pending, settle_all
-from _state import Places, State, begin, covered_uids, load_state, replay
+from _state import Places, State, begin, load_state, replay
 from _transcripts import Listing, Problem, Session, find_sessions, resolve
 from _window import pack
 
@@ -171,7 +172,7 @@ def pending_of(run: Run, work: Work, backfill: bool) -> Pending:
         return Bounds(job.backfill_from_ms or 0, first) if backfill else Bounds(first)
 
     cursors = state.backfill if backfill else state.cursors
-    return Pending(cursors, bounds, lambda: covered_uids(work.places), compare_all=backfill)
+    return Pending(cursors, bounds, lambda: covered_uids(work.places.ledger), compare_all=backfill)
 
 
 def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[TotalRecallError]:

@@ -323,13 +323,14 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
 
 def test_cutting_and_removing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one\ntw")
-    cut_file(tmp_path / "a", 4)
+    assert cut_file(tmp_path / "a", 4, 5) is False  # somebody has written to it meanwhile
+    assert cut_file(tmp_path / "a", 4, 6) is True
     assert (tmp_path / "a").read_bytes() == b"one\n"
     remove_file(tmp_path / "a")
     remove_file(tmp_path / "a")
     assert names_in(tmp_path) == []
     with pytest.raises(StorageError, match="cannot be shortened"):
-        cut_file(tmp_path / "a", 0)
+        cut_file(tmp_path / "a", 0, 1)
     with pytest.raises(StorageError, match="cannot be removed"):
         remove_file(tmp_path)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from _errors import BusyError, StorageError
 from _files import private_folder
+from _ledger import covered_uids, read_ledger
 from _observations import Observation
 from _state import (
     Addition,
@@ -24,11 +25,9 @@ from _state import (
     State,
     begin,
     commit,
-    covered_uids,
     cursors_of,
     load_calls,
     load_state,
-    read_ledger,
     replay,
     save_calls,
     save_state,
@@ -88,7 +87,7 @@ def test_a_commit_leaves_the_lines_the_ledger_and_the_cursor(places: Places) -> 
         "- 🟡 09:01 Likes tea <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->\n"
         "- 🟡 09:01 Has a boat <!-- dc:type=fact dc:importance=5 dc:date=2026-11-30 dc:id=OBS-20261130-002 -->\n"
     )
-    assert covered_uids(places) == {"s1": {"u1", "u2"}}
+    assert covered_uids(places.ledger) == {"s1": {"u1", "u2"}}
     assert load_state(places).cursors["jsonl:s1"].position == 100
     assert load_state(places).highest == {"2026-11-30": 2}
     assert not places.journal.exists()
@@ -135,7 +134,7 @@ def test_provisional_lines_go_when_the_answer_comes(places: Places) -> None:
     assert b"provisionally" not in text
     assert b"A line of mine, half \xff written\n" in text
     assert text.count(b"Likes tea") == 1 and text.count(b"A boat") == 1
-    assert [row["id"] for row in read_ledger(places, "removed")] == ["OBS-20261130-001"]
+    assert [row["id"] for row in read_ledger(places.ledger, "removed")] == ["OBS-20261130-001"]
     assert set(load_state(places).provisional) == {"OBS-20261130-002"}
 
 
@@ -409,8 +408,8 @@ def test_the_ledger_is_read_by_kind_and_damaged_lines_are_passed_over(places: Pl
             b'{"e":"covered","uids":["a","b"]}\n\xff\n{"e":"covered"\n[]\n{"e":"covered","uids":null}\n'
         )
         file.write(b'{"e":"covered","uids":["c"]}')
-    assert covered_uids(places) == {"None": {"a", "b", "c"}}
-    assert [row["e"] for row in read_ledger(places)] == ["installed", "covered", "covered", "covered"]
+    assert covered_uids(places.ledger) == {"None": {"a", "b", "c"}}
+    assert [row["e"] for row in read_ledger(places.ledger)] == ["installed", "covered", "covered", "covered"]
 
 
 def test_a_half_written_end_of_the_ledger_is_cut_before_more_is_written(places: Places) -> None:
@@ -439,7 +438,7 @@ def test_names_that_are_no_unicode_go_through_a_commit(places: Places) -> None:
             commit(places, wanted)
     assert replay(places) is True
     assert load_state(places).cursors["jsonl:caf\udce9"].position == 10
-    assert covered_uids(places) == {"caf\udce9": {"u\udce9"}}
+    assert covered_uids(places.ledger) == {"caf\udce9": {"u\udce9"}}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 200_000])
