@@ -102,7 +102,7 @@ def fill_folder(home: Path, files: int) -> None:
     for number in range(files):
         session = f"0f0e0d0c-0b0a-4987-8654-{number:012d}"
         store.start(session, "")
-        store.user(session, f"Please note that locker {number} is free")
+        store.user(session, "ok thanks, see you")
 
 
 def heavy_file(path: Path, megabytes: int) -> None:
