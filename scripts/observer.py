@@ -190,7 +190,7 @@ def without_vanished(state: State, keys: "frozenset[str]") -> State:
     Should one come back, its messages are told by their uids, like those of any session without a cursor. A source in
     which nothing at all was found may be out of reach, and what is covered in part only its cursor knows.
     """
-    if keys >= state.cursors.keys():
+    if all(key in keys for key in state.cursors):
         return state
     alive = {key.partition(":")[0] for key in keys}
     kept = {
