@@ -82,12 +82,13 @@ def fill_store(home: Path, megabytes: int) -> None:
 
     dice = random.Random(1)
     with SqliteStore(home / ".openclaw/agents/main/agent/openclaw-agent.sqlite") as store:
-        blob = "".join(dice.choice("abcdefghij klmnop") for _ in range(200_000))
+        # Text that hardly compresses: a row of 200 KB is one of 150 KB in the store.
+        blob = base64.b64encode(dice.getrandbits(8 * 150_000).to_bytes(150_000, "big")).decode()
         for number in range(200):
             session = store.start(
                 f"0f0e0d0c-0b0a-4987-8654-{number:012d}", f"agent:main:telegram:direct:{number}"
             )
-            for _ in range(max(1, megabytes * 5 // 200)):
+            for _ in range(max(1, round(megabytes / 0.15 / 200))):
                 store.user(session, sentence(dice, 20))
                 begin = dice.randrange(1000)
                 store.tool(session, blob[begin:])
@@ -199,7 +200,7 @@ def against_jq(folder: Path, scale: float, runs: int) -> "list[bool]":
     if jq is None:
         raise SystemExit("jq is not installed: sudo apt install jq, or brew install jq")
     path = folder / "0f0e0d0c-0b0a-4987-8654-000000000001.jsonl"
-    heavy_file(path, int(200 * scale))
+    heavy_file(path, int(400 * scale))
     env = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     ours, theirs = in_turn(
         runs,

@@ -182,10 +182,10 @@ def _new_files(
 ) -> Iterator[str]:
     """The stems of transcripts with something new. Nothing but comparing: there may be 10,000."""
     since_ns = since_ms * 1_000_000
-    position_of = cursors.position if isinstance(cursors, Cursors) else Cursors(_raw(cursors)).position
+    positions = (cursors if isinstance(cursors, Cursors) else Cursors(_raw(cursors))).positions
     unchanged = older = 0
     for stem, parts in stems.items():
-        position = position_of("jsonl:" + stem)
+        position = positions.get("jsonl:" + stem)
         _order, _path, size, mtime_ns = parts[-1]
         if position is not None:
             if position == (size if len(parts) == 1 else sum(part[2] for part in parts)):

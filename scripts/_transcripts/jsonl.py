@@ -46,8 +46,12 @@ def scan_folder(folder: Path) -> Folder:
     """
     found = Folder({}, {}, set())
     try:
-        with os.scandir(folder) as entries:
-            _sort_in(entries, found)
+        descriptor = os.open(folder, os.O_RDONLY)  # names are looked up from it, not along the path each time
+        try:
+            with os.scandir(descriptor) as entries:
+                _sort_in(entries, os.path.join(folder, ""), found)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise
     except OSError as problem:
@@ -76,13 +80,14 @@ def has_session_header(path: str) -> bool:
         return False
 
 
-def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
+def _sort_in(entries: "Iterator[os.DirEntry[str]]", prefix: str, found: Folder) -> None:
     is_transcript, stems = _NAME.fullmatch, found.stems
     for entry in entries:
-        match = is_transcript(entry.name)
+        name = entry.name
+        match = is_transcript(name)
         target = stems
         if match is None:
-            match, target = _other_name(entry.name, found), found.others
+            match, target = _other_name(name, found), found.others
             if match is None:
                 continue
         try:
@@ -91,7 +96,7 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
             continue  # renamed or removed since the listing, or a dangling link
         if stat.S_ISREG(seen.st_mode):
             stem, reset = match.groups()
-            part = (reset or _LIVE, entry.path, seen.st_size, seen.st_mtime_ns)
+            part = (reset or _LIVE, prefix + name, seen.st_size, seen.st_mtime_ns)
             if stem in target:
                 target[stem].append(part)
             else:

@@ -82,23 +82,17 @@ class Cursor:
 
 class Cursors(Mapping[str, Cursor]):
     """Cursors by key, as they stand in state.json, each made when it is asked for: there may be 10,000, and a run with
-    nothing new only compares positions. One that turns out damaged counts as none."""
+    nothing new only compares `positions`. One that turns out damaged counts as none."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         """Raises ValueError for what is no table of cursors."""
-        for key, row in raw.items():
-            if (
-                type(row) is not dict
-                or type(row.get("at")) is not int
-                or not key.startswith(("jsonl:", "sqlite:"))
-            ):
-                raise ValueError(f"cursor {key!r} is damaged")
         self._raw = dict(raw)
-
-    def position(self, key: str) -> Optional[int]:
-        """The position of a cursor, None when there is no such cursor."""
-        row = self._raw.get(key)
-        return row["at"] if row else None
+        self.positions: "dict[str, int]" = {}
+        for key, row in self._raw.items():
+            position = row.get("at") if type(row) is dict else None
+            if type(position) is not int or key[:6] != "jsonl:" and key[:7] != "sqlite:":
+                raise ValueError(f"cursor {key!r} is damaged")
+            self.positions[key] = position
 
     def __getitem__(self, key: str) -> Cursor:
         try:
