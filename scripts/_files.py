@@ -215,6 +215,17 @@ def remove_file(path: Path) -> None:
         raise _storage_error(path, "cannot be removed", problem) from problem
 
 
+def rename_file(path: Path, new: Path) -> bool:
+    """Give a file another name, in place of one that has it; False when it is gone."""
+    try:
+        os.replace(path, new)
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise _storage_error(path, "cannot be renamed", problem) from problem
+    return True
+
+
 def append_log(path: Path, line: str) -> None:
     """Add one line to a log file; past 1 MB it is set aside as NAME.1. Not synced: it is no memory."""
     private_folder(path.parent)

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Callable, Optional
 
 from _answer import AnswerCut, Settled, asked, extracted, is_about_the_window
+from _calls import update_calls
 from _compat import Stamp, stamp
 from _config import Config
 from _errors import ConfigError, ModelError, TotalRecallError
@@ -21,10 +22,8 @@ from _state import (
     Places,
     State,
     commit,
-    load_calls,
     load_state,
     moved,
-    save_calls,
     save_state,
     superseded,
 )
@@ -169,14 +168,9 @@ def _answer(work: Work, window: Window) -> Settled:
 
 
 def _remember_calls(work: Work, change: "Callable[[_llm.Memo], _llm.Memo]") -> "_llm.Memo":
-    """Apply a change to what is kept about asking models. Only the holder of the run lock does so."""
-    import _llm
-
-    old = _llm.Memo.from_json(load_calls(work.places))
-    new = change(old)
-    if new != old:
-        save_calls(work.places, new.as_json())
-        work.count(calls=int(new.calls == old.calls + 1))
+    """Change what is kept about asking models, and count the call."""
+    new, called = update_calls(work.places, change)
+    work.count(calls=int(called))
     return new
 
 

@@ -156,6 +156,16 @@ class Places:
         return self.private / "observer.lock"
 
     @property
+    def calls_lock(self) -> Path:
+        """Held while calls.json is changed: an observer and a reflector may ask models at the same time."""
+        return self.private / "calls.lock"
+
+    @property
+    def markers(self) -> Path:
+        """Where OpenClaw's gateway hook says that a session ended or is to be compacted."""
+        return self.private / "markers"
+
+    @property
     def memory_lock(self) -> Path:
         """Held only while files are read and written, never during a model call."""
         return self.private / "memory.lock"
@@ -430,5 +440,5 @@ def load_calls(places: Places) -> object:
 
 
 def save_calls(places: Places, calls: Mapping[str, Any]) -> None:
-    """Replace calls.json. Only the holder of the run lock asks models, so no other lock is needed."""
+    """Replace calls.json, under its lock (`_calls.update_calls`)."""
     replace_file(places.calls, json.dumps(calls, separators=(",", ":")).encode())

@@ -25,8 +25,8 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 LEVELS = (
     ("_compat", "_errors"),
     ("_config", "_files"),
-    ("_state", "_ledger", "_transcripts", "_observations", "_likeness", "_prompts", "_llm"),
-    ("_gate", "_extract", "_window", "_pending", "_answer", "_memory", "_settle"),
+    ("_state", "_ledger", "_transcripts", "_observations", "_likeness", "_prompts", "_llm", "_markers"),
+    ("_calls", "_gate", "_extract", "_window", "_pending", "_answer", "_memory", "_settle"),
     ("_cli",),
     ("_setup",),
 )

@@ -1,0 +1,95 @@
+"""Markers: small files that OpenClaw's gateway hook leaves where the watcher and the next run find them.
+
+The hook may start no program, so it writes what happened into memory/.total-recall/markers/NAME.json and, where a
+watcher takes it up, waits a moment for the brief. A marker has three lives: `NAME.json` (left), `NAME.taken` (somebody
+works on it), gone (what was said before it is in memory).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+from _errors import StorageError
+from _files import read_bytes, remove_file, rename_file
+
+LEFT, TAKEN = ".json", ".taken"
+LARGEST = 100_000  # bytes; the hook writes some hundred
+# What a session's end is called by the hook (hooks/total-recall); the first three are followed by a new session.
+ENDS = ("command:new", "command:reset", "session:auto-reset")
+COMPACTS = ("session:compact:before",)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """One marker. `event` is OpenClaw's name for what happened. `session_id`, `session_key` and `session_file` name the
+    session that ended or is to be compacted, "" where the host did not say. `at_ms` is epoch milliseconds."""
+
+    path: Path
+    event: str
+    at_ms: int = 0
+    session_id: str = ""
+    session_key: str = ""
+    session_file: str = ""
+
+    @property
+    def taken(self) -> bool:
+        """Whether somebody works on it, or did when it was killed."""
+        return self.path.suffix == TAKEN
+
+
+def read_markers(folder: Path) -> "list[Marker]":
+    """The markers in a folder, oldest first; none when there is no such folder. One that cannot be read as a marker
+    is told by event "" and is there to be removed. Raises StorageError when the folder cannot be listed."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise StorageError(f"{folder} cannot be listed: {problem.strerror}", "check its mode") from problem
+    paths = [folder / name for name in names if name.endswith((LEFT, TAKEN))]
+    return sorted((_read(path) for path in paths), key=lambda marker: (marker.at_ms, marker.path.name))
+
+
+def take(marker: Marker) -> Optional[Marker]:
+    """Say that it is worked on; None when it is gone meanwhile."""
+    if marker.taken:
+        return marker
+    path = marker.path.with_suffix(TAKEN)
+    return Marker(path, *_facts(marker)) if rename_file(marker.path, path) else None
+
+
+def clear(markers: Iterable[Marker]) -> int:
+    """Remove markers whose matter is settled, under either name; returns how many."""
+    count = 0
+    for marker in markers:
+        remove_file(marker.path)
+        remove_file(marker.path.with_suffix(TAKEN))
+        count += 1
+    return count
+
+
+def _facts(marker: Marker) -> "tuple[str, int, str, str, str]":
+    return marker.event, marker.at_ms, marker.session_id, marker.session_key, marker.session_file
+
+
+def _read(path: Path) -> Marker:
+    try:
+        data = read_bytes(path)
+        found = json.loads(data) if data is not None and len(data) <= LARGEST else None
+    except (ValueError, RecursionError, StorageError):
+        found = None
+    if not isinstance(found, dict):
+        return Marker(path, "")
+
+    def text(name: str) -> str:
+        value: Any = found.get(name)
+        return value if isinstance(value, str) else ""
+
+    at_ms = found.get("at_ms")
+    at = at_ms if isinstance(at_ms, int) and not isinstance(at_ms, bool) else 0
+    return Marker(path, text("event"), at, text("session_id"), text("session_key"), text("session_file"))
