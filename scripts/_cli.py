@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -65,6 +64,13 @@ class Run:
         return bool(sys.stderr) and sys.stderr.isatty() and not self.quiet
 
 
+class _HelpText(argparse.RawDescriptionHelpFormatter):
+    """Help of a fixed width: to ask the terminal for its own, argparse loads a library at every start."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=110)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse whose complaints become UsageError, so that wrong flags end in JSON too."""
 
@@ -79,7 +85,7 @@ def make_parser(layer: str, documentation: str) -> Parser:
         prog=f"{layer}.py",
         description=documentation,
         epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpText,
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -108,7 +114,7 @@ def run(
     gc.set_threshold(200_000)  # a run is short and makes many small objects that stay, such as cursors
     _keep_standard_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    run_id = uuid.uuid4().hex[:8]
+    run_id = os.urandom(4).hex()
     dry_run = "--dry-run" in arguments
     config: Optional[Config] = None
     try:

@@ -5,7 +5,6 @@ Nothing here knows about memory or transcripts. Runs on Python 3.9 and newer, Li
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from datetime import datetime, timedelta, timezone, tzinfo
@@ -67,11 +66,15 @@ def epoch_ms(moment: datetime) -> int:
 
 def sha256_hex(data: bytes) -> str:
     """SHA-256, hexadecimal. Not MD5: builds with FIPS refuse it."""
+    import hashlib  # with OpenSSL behind it, a tenth of the start of a run that needs no hash
+
     return hashlib.sha256(data).hexdigest()
 
 
 def md5_hex(data: bytes) -> str:
     """MD5, hexadecimal, only for `.observer-last-hash`, whose format is older than this code."""
+    import hashlib
+
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from _transcripts.clean import split_command, tidy, unwrap
-from _transcripts.entry import Said, hear, parse_entry
+from _transcripts.entry import parse_entry
 from _transcripts.machine import is_continuation, is_group_key, is_machine_key, without_silence
+from _transcripts.said import Said, hear
 
 STAMP = "[Mon 2026-11-30 02:17 UTC] "
 SENDER = 'Sender (untrusted metadata):\n```json\n{\n  "label": "Anna Silva",\n  "id": "4711"\n}\n```\n\n'

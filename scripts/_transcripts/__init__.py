@@ -6,9 +6,10 @@ Nothing here writes, and what could not be looked at is a Problem or a SourceErr
 
 from __future__ import annotations
 
+from typing import Optional
+
 from _transcripts.find import find_sessions, resolve
 from _transcripts.message import Cursor, Message
-from _transcripts.read import read_new
 from _transcripts.session import Listing, Problem, Reading, Session, cursor_for
 
 __all__ = [
@@ -23,3 +24,17 @@ __all__ = [
     "read_new",
     "resolve",
 ]
+
+
+def read_new(
+    session: Session,
+    cursor: Optional[Cursor],
+    since_ms: int,
+    until_ms: Optional[int] = None,
+    max_chars: int = 200_000,
+) -> Reading:
+    """The messages after `cursor`, as `_transcripts.read.read_new` says. What it takes to read is loaded by then:
+    most runs find nothing new and need none of it."""
+    from _transcripts.read import read_new as read
+
+    return read(session, cursor, since_ms, until_ms, max_chars)

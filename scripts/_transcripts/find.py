@@ -87,7 +87,7 @@ class _Search:
         self._config = config
         self._known: "Optional[dict[str, _Known]]" = None
         self._index_read = False
-        self.folder = Folder({}, {}, set())
+        self.folder = Folder(config.sessions_dir, {}, {}, set())
         self.rows: "list[Session]" = []
         self.row_ids: "set[str]" = set()
         self.forbidden: "set[str]" = set()
@@ -133,20 +133,20 @@ class _Search:
             source="jsonl",
             session_id=stem,
             session_key=key,
-            path=Path(parts[-1][1]),
-            end=sum(size for _order, _path, size, _mtime in parts),
-            changed_at_ms=max(mtime_ns for _order, _path, _size, mtime_ns in parts) // 1_000_000,
+            path=self.folder.path / parts[-1][1],
+            end=sum(size for _order, _name, size, _mtime in parts),
+            changed_at_ms=max(mtime_ns for _order, _name, _size, mtime_ns in parts) // 1_000_000,
             machine=bool(known and known.machine),
             group=bool(known and known.group),
             may_repeat=len(parts) > 1 or stem in self.row_ids or stem[:36] in self.row_ids,
-            parts=tuple((Path(path), size) for _order, path, size, _mtime in parts),
+            parts=tuple((self.folder.path / name, size) for _order, name, size, _mtime in parts),
         )
 
     def _names(self, stem: str, parts: "list[Part]") -> bool:
         """Whether a file whose name is no uuid is a transcript: sessions.json says so, or else its first line."""
         if stem in self._sessions_json():
             return True
-        return self._known is None and has_session_header(parts[0][1])
+        return self._known is None and has_session_header(self.folder.path / parts[0][1])
 
     def _sessions_json(self) -> "dict[str, _Known]":
         if not self._index_read:
@@ -186,7 +186,7 @@ def _new_files(
     unchanged = older = 0
     for stem, parts in stems.items():
         position = positions.get("jsonl:" + stem)
-        _order, _path, size, mtime_ns = parts[-1]
+        _order, _name, size, mtime_ns = parts[-1]
         if position is not None:
             if position == (size if len(parts) == 1 else sum(part[2] for part in parts)):
                 unchanged += 1

@@ -26,7 +26,7 @@ _LIVE = "~"  # sorts after every ".reset.<time>"
 
 
 if TYPE_CHECKING:
-    # One file of a transcript: (order, path, size in bytes, mtime in nanoseconds); `order` sorts the files of one stem
+    # One file of a transcript: (order, name, size in bytes, mtime in nanoseconds); `order` sorts the files of one stem
     # as they were written. A plain tuple: a folder may hold 10,000, and a run with nothing new does little but count.
     Part = tuple[str, str, int, int]
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 class Folder(NamedTuple):
     """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted."""
 
+    path: Path
     stems: "dict[str, list[Part]]"
     others: "dict[str, list[Part]]"
     deleted: "set[str]"
@@ -44,12 +45,12 @@ def scan_folder(folder: Path) -> Folder:
 
     Raises FileNotFoundError when there is no such folder, SourceError when it cannot be listed.
     """
-    found = Folder({}, {}, set())
+    found = Folder(folder, {}, {}, set())
     try:
         descriptor = os.open(folder, os.O_RDONLY)  # names are looked up from it, not along the path each time
         try:
             with os.scandir(descriptor) as entries:
-                _sort_in(entries, os.path.join(folder, ""), found)
+                _sort_in(entries, found)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
@@ -71,7 +72,7 @@ def name_stem(name: str) -> str:
     return match.group(1) if match else ""
 
 
-def has_session_header(path: str) -> bool:
+def has_session_header(path: Path) -> bool:
     """Whether a file's first line is a transcript's: {"type":"session",...}."""
     try:
         with open(path, "rb") as file:
@@ -80,7 +81,7 @@ def has_session_header(path: str) -> bool:
         return False
 
 
-def _sort_in(entries: "Iterator[os.DirEntry[str]]", prefix: str, found: Folder) -> None:
+def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
     is_transcript, stems = _NAME.fullmatch, found.stems
     for entry in entries:
         name = entry.name
@@ -96,7 +97,7 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", prefix: str, found: Folder) 
             continue  # renamed or removed since the listing, or a dangling link
         if stat.S_ISREG(seen.st_mode):
             stem, reset = match.groups()
-            part = (reset or _LIVE, prefix + name, seen.st_size, seen.st_mtime_ns)
+            part = (reset or _LIVE, name, seen.st_size, seen.st_mtime_ns)
             if stem in target:
                 target[stem].append(part)
             else:
@@ -226,11 +227,11 @@ def _open_all(stem: str, paths: "tuple[Path, ...]") -> "list[IO[bytes]]":
             for file in opened:
                 file.close()
             folder = paths[-1].parent
-            found = scan_folder(folder) if folder.is_dir() else Folder({}, {}, set())
+            found = scan_folder(folder) if folder.is_dir() else Folder(folder, {}, {}, set())
             parts = found.stems.get(stem) or found.others.get(stem)
             if not parts or attempt == 2:
                 raise SourceError(f"the transcript {paths[-1]} is gone") from problem
-            paths = tuple(Path(path) for _order, path, _size, _mtime in parts)
+            paths = tuple(folder / name for _order, name, _size, _mtime in parts)
         except OSError as problem:
             for file in opened:
                 file.close()

@@ -10,12 +10,13 @@ from typing import Optional
 
 from _compat import from_epoch_ms
 from _errors import SourceError
-from _transcripts.entry import Said, hear, parse_entry
+from _transcripts.entry import parse_entry
 from _transcripts.history import History, Line
 from _transcripts.jsonl import JsonlHistory
 from _transcripts.machine import opens_machine_session
 from _transcripts.message import Cursor, Message
 from _transcripts.rows import opened_rows
+from _transcripts.said import Said, hear
 from _transcripts.session import Problem, Reading, Session
 from _transcripts.sqlite import StoreBusy
 
