@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Callable, Optional
 
 from _config import Config
 from _errors import ModelError
-from _observations import Candidate, Observation
+from _observations import Candidate, Observation, make_observation, shorten, tidy
 from _prompts import Prompt, fence_for, load_prompt
-from _window import Window, read_answer, render_now, render_transcript, select_known
+from _window import Window, read_answer, render_now, render_transcript, select_known, speaker
 
 if TYPE_CHECKING:
     import _llm
 
-EXTRACTOR = "extractor"
+EXTRACTOR, AS_SAID = "extractor", "as said"
 # Reasoning counts as answer with many providers, so a few hundred tokens of notes need room for thoughts.
 MAX_ANSWER_TOKENS = 4096
+AS_SAID_CHARS = 450
 # Above this a cut answer means that too much was asked at a time; below it the model spends its tokens otherwise.
 CUT_RETRY_CHARS = 2_000
 
@@ -49,6 +50,28 @@ def extracted(window: Window, known: Sequence[Observation], config: Config) -> S
         for candidate in extract([one for one in safe.messages if one.session_id == session], config.zone)
     ]
     return _judged(candidates, safe, known, config, EXTRACTOR, secrets)
+
+
+def as_said(window: Window, _known: Sequence[Observation], config: Config) -> Settled:
+    """What people said, word for word but masked and shortened: the last resort, which needs no rules and no prompt."""
+    safe, secrets = _masked(window)
+    candidates = []
+    for message in safe.messages:
+        local = message.at.astimezone(config.zone)
+        words = f"{speaker(message)} said: {_ends_of(tidy(message.text))}"
+        line = make_observation(
+            words[:1].upper() + words[1:], "context", 5.0, f"{local:%Y-%m-%d}", f"{local:%H:%M}"
+        )
+        if line is not None and message.role == "user":
+            candidates.append(Candidate(line, (message.uid,)))
+    return Settled(tuple(candidates), AS_SAID, {"masked": secrets})
+
+
+def _ends_of(text: str) -> str:
+    """A long text's beginning and its end, where people put what matters."""
+    if len(text) <= AS_SAID_CHARS:
+        return text
+    return shorten(text, AS_SAID_CHARS * 2 // 3) + " " + text[-AS_SAID_CHARS // 3 :].partition(" ")[2]
 
 
 def asked(

@@ -16,29 +16,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Callable, NoReturn, Optional, TextIO
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, TextIO
 
 from _compat import parse_instant, utc_now
 from _config import Config, environment_copy, environment_dir, is_restarted, load_config
-from _errors import ConfigError, MissingPackage, TotalRecallError, UsageError
+from _errors import ConfigError, MissingPackage, PayloadError, TotalRecallError, UsageError
 from _files import append_log
+
+if TYPE_CHECKING:
+    import subprocess
 
 VERSION = "0.1.0"
 SCHEMA = 1
 EXIT_CODES = """exit codes: 0 ok, nothing to do or locked; 1 unexpected; 2 usage; 3 configuration; 4 busy;
 5 model failed, cursor not moved; 6 refused by a safety check, files unchanged; 130 interrupted"""
+GRACE_SECONDS = 10.0  # between asking a layer to end and killing it
 RESTARTED = "TOTAL_RECALL_RESTARTED"
+LOG_NAMES = {"watcher": "observer-watcher"}  # where it is not the layer's own name
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended. `status` is "ok" or "skipped"; `reason` a short code; `facts` are counts and paths, no text."""
+    """How a run ended. `status` is "ok" or "skipped"; `reason` a short code; `facts` are counts and paths, no text.
+
+    `shown` is what a person asked to see, such as memory itself: printed, but never logged. `page` is the same for
+    reading; it takes the place of the JSON on a terminal.
+    """
 
     status: str
     reason: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int = 0
     error: Optional[TotalRecallError] = None
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,15 +99,58 @@ def make_parser(layer: str, documentation: str) -> Parser:
         formatter_class=_HelpText,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="look and report; write nothing and ask no model"
-    )
-    parser.add_argument("--workspace", metavar="DIR", help="the OpenClaw workspace (OPENCLAW_WORKSPACE)")
-    parser.add_argument("--json", action="store_true", help="accepted everywhere; the result is JSON anyway")
-    parser.add_argument("--quiet", action="store_true", help="no sentences on stderr")
-    parser.add_argument("--now", metavar="TIME", help=argparse.SUPPRESS)
+    _add_shared_flags(parser, {})
     parser.add_argument("--version", action="version", version=f"total-recall {VERSION}")
     return parser
+
+
+def _add_shared_flags(parser: Parser, defaults: Mapping[str, Any]) -> None:
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="look and report; write nothing and ask no model",
+        **defaults,
+    )
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the OpenClaw workspace (OPENCLAW_WORKSPACE)", **defaults
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="accepted everywhere; the result is JSON anyway", **defaults
+    )
+    parser.add_argument("--quiet", action="store_true", help="no sentences on stderr", **defaults)
+    parser.add_argument("--now", metavar="TIME", help=argparse.SUPPRESS, **defaults)
+
+
+class Commands:
+    """The subcommands of a layer, in `options.command`. Without one the command line is wrong."""
+
+    def __init__(self, parser: Parser) -> None:
+        self._parsers = parser.add_subparsers(
+            dest="command", metavar="COMMAND", required=True, parser_class=Parser
+        )
+
+    def add(self, name: str, documentation: str) -> Parser:
+        """A subcommand that takes the shared flags too, in front of its name or behind it."""
+        parser = self._parsers.add_parser(
+            name,
+            help=documentation.split("\n")[0],
+            description=documentation,
+            epilog=EXIT_CODES,
+            formatter_class=_HelpText,
+            allow_abbrev=False,
+        )
+        _add_shared_flags(parser, {"default": argparse.SUPPRESS})
+        return parser
+
+
+def read_input(max_bytes: int) -> bytes:
+    """What was piped into the command. Raises UsageError when nothing was, or more than `max_bytes`."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("nothing was piped into the command", "give the JSON as an argument or on stdin")
+    data = sys.stdin.buffer.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise UsageError(f"more than {max_bytes} bytes were piped into the command", "send it in parts")
+    return data
 
 
 def run(
@@ -136,7 +190,7 @@ def run(
         result = interrupted({})
     except Exception as problem:  # noqa: BLE001 - the one place that catches everything, so that stdout stays JSON
         result = _failure(TotalRecallError(_where(problem), "this is a fault of the program"))
-    _tell(layer, run_id, dry_run, result, config)
+    _tell(layer, run_id, dry_run, result, config, as_page="--json" not in arguments)
     return result.exit_code
 
 
@@ -191,7 +245,9 @@ def _now(text: Optional[str], config: Config) -> datetime:
     return found
 
 
-def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Optional[Config]) -> None:
+def _tell(
+    layer: str, run_id: str, dry_run: bool, result: Result, config: Optional[Config], as_page: bool
+) -> None:
     told: "dict[str, Any]" = {
         "layer": layer,
         "status": result.status,
@@ -206,11 +262,18 @@ def _tell(layer: str, run_id: str, dry_run: bool, result: Result, config: Option
             "message": str(result.error),
             "hint": result.error.hint,
         }
+        if isinstance(result.error, PayloadError):
+            told["error"]["faults"] = [
+                {"path": path, "problem": problem} for path, problem in result.error.faults
+            ]
         say_aloud(f"{layer}: {result.error}" + (f"\n  -> {result.error.hint}" if result.error.hint else ""))
     told["schema"] = SCHEMA
     if config and not dry_run:
         _log(layer, config, told)
-    _write(sys.stdout, json.dumps(told))
+    if as_page and result.page and sys.stdout and sys.stdout.isatty():
+        _write(sys.stdout, result.page)
+    else:
+        _write(sys.stdout, json.dumps({**told, **result.shown}))
 
 
 def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
@@ -220,7 +283,7 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
         facts["error"], facts["message"] = told["error"]["code"], told["error"]["message"]
     line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(facts, separators=(",", ":"))
     try:
-        append_log(config.logs_dir / f"{layer.replace('_', '-')}.log", line)
+        append_log(config.logs_dir / f"{LOG_NAMES.get(layer, layer.replace('_', '-'))}.log", line)
     except TotalRecallError as problem:
         say_aloud(f"{layer}: no log written: {problem}")
 
@@ -283,20 +346,39 @@ def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -
     if not path.exists():
         raise ConfigError(f"{path} is missing", "reinstall the skill")
     command = [sys.executable, str(path), *arguments]
+    # A session of its own, so that whatever the layer has started goes with it when it has to be ended.
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        try:
+            out, _ = child.communicate(timeout=timeout_seconds)
+        except subprocess.TimeoutExpired as problem:
+            raise ConfigError(
+                f"{script} did not end within {timeout_seconds:g} s", "run it by hand"
+            ) from problem
+        finally:
+            _end_group(child)
     try:
-        done = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout_seconds,
-        )
-    except subprocess.TimeoutExpired as problem:
-        raise ConfigError(f"{script} did not end within {timeout_seconds:g} s", "run it by hand") from problem
-    try:
-        told = json.loads(done.stdout)
+        told = json.loads(out)
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        raise ConfigError(f"{script} printed no result (exit code {done.returncode})", "run it by hand")
+        raise ConfigError(f"{script} printed no result (exit code {child.returncode})", "run it by hand")
     return told
+
+
+def _end_group(child: "subprocess.Popen[bytes]") -> None:
+    """End a child that still runs and all that it started: first asked, then killed."""
+    import subprocess
+
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
+        if child.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(seconds)

@@ -25,6 +25,16 @@ class UsageError(TotalRecallError):
     code = "usage"
 
 
+class PayloadError(UsageError):
+    """A JSON payload is wrong. `faults` names every fault at once as (path, what is wrong); it repeats no text."""
+
+    code = "payload"
+
+    def __init__(self, message: str, faults: "tuple[tuple[str, str], ...]", hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.faults = faults
+
+
 class ConfigError(TotalRecallError):
     """A variable, file or folder that the person controls is wrong or missing."""
 

@@ -215,6 +215,30 @@ def remove_file(path: Path) -> None:
         raise _storage_error(path, "cannot be removed", problem) from problem
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of ours with all that is in it; symbolic links in it are removed, not followed."""
+    try:
+        for found in list(os.scandir(folder)):
+            if found.is_dir(follow_symlinks=False):
+                remove_folder(Path(found.path))
+            else:
+                os.unlink(found.path)
+        os.rmdir(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise _storage_error(folder, "cannot be removed", problem) from problem
+
+
+def free_bytes(folder: Path) -> int:
+    """How much the file system of a folder still takes from us, in bytes."""
+    try:
+        found = os.statvfs(folder)
+    except OSError as problem:
+        raise _storage_error(folder, "cannot be asked for its free space", problem) from problem
+    return found.f_bavail * found.f_frsize
+
+
 def rename_file(path: Path, new: Path) -> bool:
     """Give a file another name, in place of one that has it; False when it is gone."""
     try:
@@ -271,6 +295,35 @@ def lock(path: Path, wait_seconds: float = 0.0) -> Iterator[None]:
         yield
     finally:
         holder.release()
+
+
+@contextlib.contextmanager
+def lock_for_life(path: Path) -> Iterator[None]:
+    """As `lock` without waiting, for a process that runs for months: what filelock loads (OpenSSL with it) takes 5 MB.
+
+    The two know each other's locks: both are the kernel's flock.
+    """
+    import fcntl
+
+    private_folder(path.parent)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+    except OSError as problem:
+        raise _storage_error(path, "cannot be locked", problem) from problem
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as problem:
+        os.close(descriptor)
+        raise BusyError(
+            f"{path.name} is held by another run", "only one may run; stop the other"
+        ) from problem
+    except OSError as problem:
+        os.close(descriptor)
+        raise _storage_error(path, "cannot be locked", problem) from problem
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def wait(seconds: float) -> None:

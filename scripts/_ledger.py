@@ -1,23 +1,39 @@
 """The ledger: one row for everything that ever happened to memory, in the order in which it happened.
 
 Rows are only ever added. "installed" says from when on everything is observed, "observed" where a line came from,
-"removed" that it went and why, "covered" which messages are done with.
+"removed" that it went and why, "merged" in which line it lives on, "archived" where it lies, "covered" which messages
+are done with.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
-from _compat import stamp
+from _compat import sha256_hex, stamp
 from _files import append_file, cut_file, read_bytes, read_lines
+from _likeness import fingerprint
+from _observations import Observation
+
+_ID = re.compile(r"^OBS-(\d{4})(\d\d)(\d\d)-(\d{3,9})$")
 
 
 def rows_as_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Rows as they stand in the file, a line each. ASCII with escapes: the name of a session need not be UTF-8."""
     return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
+
+
+def facts_of(observation: Observation) -> "dict[str, Any]":
+    """What a row keeps of an observation beside its id: the start of the SHA-256 of its words, and its frame."""
+    return {
+        "fp": sha256_hex(fingerprint(observation.text).encode("utf-8", "replace"))[:16],
+        "type": observation.type,
+        "importance": observation.importance,
+        "date": observation.date,
+    }
 
 
 def append_rows(ledger: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -71,11 +87,11 @@ def covered_uids(ledger: Path) -> "dict[str, set[str]]":
 def highest_given(ledger: Path) -> "dict[str, int]":
     """By day, the highest number that the ledger knows: no id is ever given twice, also after its line has gone."""
     found: "dict[str, int]" = {}
-    for row in read_ledger(ledger, "observed"):
-        number = str(row.get("id", "")).rsplit("-", 1)[-1]
-        if number.isdecimal():
-            day = str(row.get("date", ""))
-            found[day] = max(found.get(day, 0), int(number))
+    for row in read_ledger(ledger):
+        given = _ID.match(str(row.get("id", "")))
+        if given:
+            day = "-".join(given.groups()[:3])
+            found[day] = max(found.get(day, 0), int(given.group(4)))
     return found
 
 

@@ -6,11 +6,12 @@ can be made anew at any time from observations.md and the state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Optional
 
-from _answer import EXTRACTOR, Settled, system_prompt
+from _answer import AS_SAID, EXTRACTOR, Settled, system_prompt
 from _compat import epoch_ms, md5_hex, sha256_hex, stamp
 from _files import decode, read_bytes, replace_file
 from _likeness import fingerprint
@@ -54,12 +55,19 @@ def final_commit(
     )
 
 
-def not_captured(state: State, window: Window) -> Optional[Window]:
-    """The part of a window for which there are no provisional lines yet; None when there are for all of it."""
-    upto = state.provisional_upto
-    fresh = tuple(
-        found for found in window.messages if not _is_before(found.after, upto.get(found.after.key))
-    )
+def not_captured(state: State, window: Window, began: Mapping[str, Cursor]) -> Optional[Window]:
+    """The part of a window that neither provisional lines nor an answer has taken; None when nothing is left of it.
+
+    `began` are the cursors that the window was read with: one that stands elsewhere by now was moved by an answer. One
+    that does not may still lie ahead of a message, in a history that was rewritten.
+    """
+
+    def is_taken(after: Cursor) -> bool:
+        now = state.cursors.get(after.key)
+        answered = now != began.get(after.key) and _is_before(after, now)
+        return answered or _is_before(after, state.provisional_upto.get(after.key))
+
+    fresh = tuple(found for found in window.messages if not is_taken(found.after))
     return Window(fresh) if fresh else None
 
 
@@ -84,7 +92,7 @@ def _additions(settled: Settled, occasion: Occasion, source: str = "") -> "tuple
     """The accepted lines in the order in which they were said, each with what the ledger keeps of its origin."""
     ordered = sorted(settled.accepted, key=lambda found: (found.observation.date, found.observation.time))
     origin: "dict[str, Any]" = {"by": settled.by, "trigger": occasion.trigger}
-    if settled.by != EXTRACTOR:
+    if settled.by not in (EXTRACTOR, AS_SAID):
         origin["prompt"] = system_prompt().version
     return tuple(
         Addition(
@@ -105,8 +113,8 @@ def _facts_of(observation: Observation) -> "dict[str, Any]":
 
 
 def refresh_brief(places: Places, state: State) -> "tuple[int, str]":
-    """Rewrite brief.txt when the log is another than it was made from, by us or by a person. Returns the log's size
-    in words and the SHA-256 of its bytes, which belongs into the state."""
+    """Rewrite brief.txt when the log is another than it was made from, by us or by a person; the caller holds the
+    memory lock. Returns the log's size in words and the SHA-256 of its bytes, which belongs into the state."""
     data = read_bytes(places.observations) or b""
     found, text = sha256_hex(data), decode(data)
     if found != state.brief_of or stamp(places.brief) is None:

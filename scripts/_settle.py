@@ -1,8 +1,9 @@
-"""Settling what is pending: each window is asked about, checked and committed, or left pending and said so."""
+"""One run: what it finds pending, and settling it: each window is asked about, checked and committed, or left pending
+and said so. Provisional lines stand in for an answer that is still to come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,26 +14,42 @@ from _answer import AnswerCut, Settled, asked, extracted, is_about_the_window
 from _calls import update_calls
 from _compat import Stamp, stamp
 from _config import Config
-from _errors import ConfigError, ModelError, TotalRecallError
+from _errors import BusyError, ConfigError, ModelError, SourceError, TotalRecallError
 from _files import lock
-from _memory import Occasion, final_commit, known_observations, not_captured, provisional_commit
-from _pending import Pending
+from _ledger import covered_uids
+from _memory import (
+    Occasion,
+    final_commit,
+    iso,
+    known_observations,
+    not_captured,
+    provisional_commit,
+    refresh_brief,
+)
+from _observations import Observation
+from _pending import Bounds, Pending, lookback_ms
 from _state import (
     Commit,
     Places,
     State,
+    begin,
     commit,
     load_state,
     moved,
+    replay,
     save_state,
     superseded,
 )
-from _transcripts import Problem, Session
+from _transcripts import Cursor, Listing, Problem, Session, find_sessions, resolve
 from _window import Window, halve, pack
 
 if TYPE_CHECKING:
     import _llm
 
+# Who finds lines in a window: the extractor, or the last resort (`_answer.as_said`).
+Maker = Callable[[Window, Sequence[Observation], Config], Settled]
+
+FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN = 120, 240
 MEMORY_LOCK_WAIT_SECONDS = 30.0
 # Runs without a usable answer for the same messages before the built-in extractor takes them, about an hour at one run
 # every 15 minutes. What a model refuses for ever would otherwise hold up all that is said after it.
@@ -42,7 +59,8 @@ PENDING_COUNTED_TO = 2_000
 
 @dataclass(frozen=True)
 class Job:
-    """What this run was asked to do. Times are epoch milliseconds; `backfill_from_ms` None: no backfill."""
+    """What this run was asked to do. `recover` names the one session that is looked at, "" for all. Times are epoch
+    milliseconds; `backfill_from_ms` None: no backfill."""
 
     trigger: str
     recover: str = ""
@@ -61,7 +79,7 @@ class Job:
 
 @dataclass
 class Work:
-    """One run that holds the run lock: the state as it is on disk, and the counts for the result."""
+    """One run: the state as it is on disk, the counts for the result, the ids of the provisional lines it wrote."""
 
     config: Config
     now: datetime
@@ -74,6 +92,7 @@ class Work:
     problems: "list[Problem]" = field(default_factory=list)
     sources: "list[str]" = field(default_factory=list)
     done: "set[tuple[str, int]]" = field(default_factory=set)
+    captured: "set[str]" = field(default_factory=set)
     _made_of: Optional[Stamp] = None
 
     def count(self, **counts: int) -> None:
@@ -112,6 +131,103 @@ class Work:
             yield
 
 
+# Finding -------------------------------------------------------------------------------------------------------------
+
+
+def first_sight_ms(work: Work) -> int:
+    """From when on a session is observed that has no cursor and began before the skill was installed."""
+    by_day, morning = work.config.lookback_minutes, work.config.morning_lookback_minutes
+    if work.job.urgent:
+        by_day = morning = FLUSH_LOOKBACK_MIN if work.job.trigger == "flush" else RECOVER_LOOKBACK_MIN
+    return lookback_ms(work.now, work.config.zone, by_day, morning)
+
+
+def look_around(work: Work) -> Listing:
+    """Finish what a run that was cut short had begun, read the state, and find what is pending.
+
+    On the first run it is written down from when on everything is observed, once there is something to observe.
+    """
+    with work.memory():
+        work.count(replayed=int(replay(work.places)))
+        work.look()
+    first_run = work.state.since_ms == 0
+    if first_run:
+        work.state = State(since_ms=first_sight_ms(work))
+    listing = find(work)
+    if first_run:
+        with work.memory():
+            if load_state(work.places).since_ms:  # another run came first
+                work.look()
+            else:
+                begin(work.places, work.state, iso(work.now))
+    return listing
+
+
+def find(work: Work, backfill: bool = False) -> Listing:
+    """The sessions with something new, or with history to take in. Raises ConfigError when there is nowhere to look."""
+    config, state, job = work.config, work.state, work.job
+    since = min(state.since_ms, first_sight_ms(work))
+    if backfill:
+        listing = find_sessions(config, state.backfill, job.backfill_from_ms or 0)
+    else:
+        listing = find_sessions(config, state.cursors, since)
+    if not listing.found_any:
+        raise ConfigError(
+            f"no transcripts: neither {config.sessions_dir} nor {config.store_path} exists",
+            "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(config),
+        )
+    work.problems += listing.problems
+    if str(config.store_path) not in listing.sources and any(
+        key.startswith("sqlite:") for key in state.cursors
+    ):
+        work.problems.append(
+            Problem(str(config.store_path), "the store that was read before is gone", waits=True)
+        )
+    work.sources = list(listing.sources)
+    work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
+    if job.recover:
+        return replace(listing, sessions=resolve(config, job.recover))
+    return listing
+
+
+def _other_agents(config: Config) -> str:
+    """Names of agents beside the one that was looked for: a wrong name must not look like silence."""
+    try:
+        found = sorted(folder.name for folder in (config.state_dir / "agents").iterdir() if folder.is_dir())
+    except OSError:
+        return ""
+    others = [name for name in found if name != config.agent_id]
+    return f"; agents found: {', '.join(others)}" if others else ""
+
+
+def pending_of(work: Work, backfill: bool = False) -> Pending:
+    """The pass over what is new, or over the history before it."""
+    state, job = work.state, work.job
+    sight = min(state.since_ms, first_sight_ms(work))
+
+    def bounds(session: Session) -> Bounds:
+        cursor = state.cursors.get(session.key)
+        first = cursor.since_ms if cursor else sight
+        return Bounds(job.backfill_from_ms or 0, first) if backfill else Bounds(first)
+
+    cursors = state.backfill if backfill else state.cursors
+    return Pending(cursors, bounds, lambda: covered_uids(work.places.ledger), compare_all=backfill)
+
+
+def waiting(problems: Sequence[Problem]) -> Optional[TotalRecallError]:
+    """The error that says which transcript was out of reach; None when all were looked at."""
+    found = [problem for problem in problems if problem.waits]
+    if not found:
+        return None
+    message = f"{len(found)} transcripts could not be looked at, first {found[0].where}: {found[0].what}"
+    if all(problem.busy for problem in found):
+        return BusyError(message, "the next run tries again")
+    return SourceError(message, "make it readable for this user; the next run tries again")
+
+
+# Settling ------------------------------------------------------------------------------------------------------------
+
+
 def settle_all(
     work: Work, pending: Pending, sessions: Sequence[Session], backfill: bool, show: Callable[[int], None]
 ) -> Optional[TotalRecallError]:
@@ -126,7 +242,7 @@ def settle_all(
             _settle(work, window, backfill)
         except (ModelError, ConfigError) as problem:
             failure = problem
-            _leave_pending(work, chain([window], windows), backfill)
+            _leave_pending(work, pending, chain([window], windows), backfill)
             break
         show(pending.sessions_done)
     work.count(**pending.counts)
@@ -188,31 +304,61 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
 
 
 def _write_final(work: Work, window: Window, settled: Settled, backfill: bool) -> None:
-    """Commit an answer."""
-    replaced = len(superseded(work.state, window.covered))
+    """Commit an answer and count it."""
+    replaced = superseded(work.state, window.covered) - work.captured
     change = final_commit(work.state, window, settled, work.occasion, backfill)
-    _write(work, settled, change)
+    _write(work, change)
     work.done.update((message.uid, message.first_char) for message in window.messages)
-    work.count(messages_covered=sum(map(len, window.covered.values())), provisional_replaced=replaced)
-
-
-def _write(work: Work, settled: Settled, change: Commit) -> None:
-    """Carry out a commit and count it."""
-    with work.memory():
-        commit(work.places, change)
-        work.look()
-    work.count(observations_written=len(change.additions), **settled.counts)
+    work.count(
+        messages_covered=sum(map(len, window.covered.values())),
+        provisional_replaced=len(replaced),
+        observations_written=len(change.additions),
+        **settled.counts,
+    )
     work.models.add(settled.by)
 
 
-def leave_all_pending(work: Work, pending: Pending, sessions: Sequence[Session]) -> None:
+def _write(work: Work, change: Commit) -> None:
+    """Carry out a commit."""
+    with work.memory():
+        commit(work.places, change)
+        work.look()
+
+
+# Without an answer ---------------------------------------------------------------------------------------------------
+
+
+def capture(work: Work, sessions: Sequence[Session], make: Maker = extracted) -> "list[Problem]":
+    """Provisional lines for all that is pending, before anybody is asked, and the brief with them in it; returns what
+    was out of reach. Only `work.captured` tells of it: the counts describe how the run ends."""
+    pending = pending_of(work)
+    for window in pack(pending.messages(sessions)):
+        _write_provisional(work, pending.cursors, window, make)
+    show_captured(work)
+    return pending.problems
+
+
+def show_captured(work: Work) -> int:
+    """Put what was captured into brief.txt at once; returns the size of the log in words.
+
+    The state forgets before what the brief was made from: when the answer comes, the lines go again, and the log can
+    be the very one that the state takes the brief for.
+    """
+    if work.captured:
+        work.change(lambda state: replace(state, brief_of=""))
+    with work.memory():
+        return refresh_brief(work.places, work.state)[0]
+
+
+def leave_all_pending(work: Work, sessions: Sequence[Session]) -> None:
     """Settle nothing: for a run that may not ask, because another one does."""
-    _leave_pending(work, pack(pending.messages(sessions)), backfill=False)
+    pending = pending_of(work)
+    _leave_pending(work, pending, pack(pending.messages(sessions)), backfill=False)
     work.count(**pending.counts)
     work.problems += pending.problems
 
 
-def _leave_pending(work: Work, windows: Iterable[Window], backfill: bool) -> None:
+def _leave_pending(work: Work, pending: Pending, windows: Iterable[Window], backfill: bool) -> None:
     """No answer is to be had: count what waits, and in urgent runs write provisional lines for it."""
     for window in windows:
         waiting = [found for found in window.messages if (found.uid, found.first_char) not in work.done]
@@ -220,17 +366,24 @@ def _leave_pending(work: Work, windows: Iterable[Window], backfill: bool) -> Non
             continue
         work.count(messages_pending=len(waiting))
         if work.job.urgent and not backfill:
-            _write_provisional(work, Window(tuple(waiting)))
+            _write_provisional(work, pending.cursors, Window(tuple(waiting)), extracted)
         elif work.counts["messages_pending"] > PENDING_COUNTED_TO:
             work.count(more_pending=1)
             return
 
 
-def _write_provisional(work: Work, window: Window) -> None:
-    """The extractor's lines for what no earlier capture has taken."""
-    fresh = not_captured(work.state, window)
-    if fresh is None:
-        return
-    settled = extracted(fresh, known_observations(work.places, work.state, fresh), work.config)
-    _write(work, settled, provisional_commit(work.state, fresh, settled, work.occasion))
-    work.count(provisional=len(settled.accepted))
+def _write_provisional(work: Work, began: Mapping[str, Cursor], window: Window, make: Maker) -> None:
+    """Lines for what neither an earlier capture nor, since the pass with the cursors `began`, an answer has taken.
+
+    The lock is held from looking to writing: the answer that another run waits for may come at any moment, and lines
+    for what it covers would never be replaced.
+    """
+    with work.memory():
+        work.look()
+        fresh = not_captured(work.state, window, began)
+        if fresh is None:
+            return
+        settled = make(fresh, known_observations(work.places, work.state, fresh), work.config)
+        ids = commit(work.places, provisional_commit(work.state, fresh, settled, work.occasion))
+        work.look()
+    work.captured.update(ids)

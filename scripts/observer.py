@@ -6,7 +6,7 @@ answer that covers the messages is safely on disk, so that a late run, a dead mo
 
   observer.py                      observe what is new (cron, watcher, by hand)
   observer.py --flush              before OpenClaw compacts: provisional lines where no model answers
-  observer.py --recover SESSION    one session: a file, its name, a session id or a session key
+  observer.py --recover SESSION    one session: a file, its name, a session id or a session key; "all" for all of them
   observer.py --backfill --since 2026-01-01    take in history from before the skill was installed
   observer.py --dry-run            say what would be observed; ask nothing, write nothing
 """
@@ -21,45 +21,74 @@ from dataclasses import replace
 from typing import Any, Callable, Optional
 
 import _cli
+from _answer import EXTRACTOR
 from _cli import Result, Run
 from _compat import epoch_ms, parse_instant
-from _config import PROVIDERS, Config
+from _config import PROVIDERS
 from _errors import (
     BusyError,
     ConfigError,
     MissingPackage,
-    SourceError,
     StorageError,
     TotalRecallError,
     UsageError,
 )
 from _files import lock, private_folder
-from _ledger import covered_uids
+from _markers import Marker, clear, read_markers
 from _memory import iso, leave_marks, refresh_brief
-from _pending import Bounds, Pending, lookback_ms
-from _settle import Job, Work, leave_all_pending, settle_all
-from _state import Places, State, begin, load_state, replay
-from _transcripts import Listing, Problem, Session, find_sessions, resolve
+from _settle import (
+    Job,
+    Work,
+    capture,
+    find,
+    first_sight_ms,
+    leave_all_pending,
+    look_around,
+    pending_of,
+    settle_all,
+    show_captured,
+    waiting,
+)
+from _state import Places, State, load_state
+from _transcripts import Listing, Session
 from _window import pack
 
-FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN = 120, 240
+EVERY_SESSION = "all"
 RUN_LOCK_WAIT_SECONDS = 60.0
 PROBLEMS_SHOWN = 10
 REFLECT_TIMEOUT_SECONDS = 900.0
 
 
 def observe(run: Run, job: Job) -> Result:
-    """Find what is new, ask, check the answer, commit, tell."""
-    places = Places(run.config.observations_path, run.config.private_dir)
-    work = Work(run.config, run.now, run.clock, job, places)
+    """Find what is new, ask, check the answer, commit, tell; then reflect when memory has grown too large."""
+    work = work_of(run, job)
     if run.dry_run:
         return look_only(run, work)
-    private_folder(places.private)
+    result = observe_locked(run, work)
+    if result.status != "ok" or job.urgent:  # nobody waits for a reflection before a new session
+        return result
+    try:
+        return replace(result, facts={**result.facts, **reflect(run, result.facts["words"])})
+    except KeyboardInterrupt:
+        return _cli.interrupted(result.facts)
+
+
+def observe_locked(run: Run, work: Work) -> Result:
+    """A run that no other observer of this memory meets."""
+    job = work.job
+    private_folder(work.places.private)
     with ExitStack() as held:
         try:
-            held.enter_context(lock(places.run_lock, RUN_LOCK_WAIT_SECONDS if job.urgent else 0.0))
+            held.enter_context(lock(work.places.run_lock))
         except BusyError as problem:
-            return step_back(run, work, problem)
+            if not job.urgent:
+                return step_back(run, work, problem)
+            beside, words = capture_beside(run, job)
+            try:
+                held.enter_context(lock(work.places.run_lock, RUN_LOCK_WAIT_SECONDS))
+            except BusyError as still:
+                return _cli.failed(still, {**result_facts(beside), "words": words})
+            work.captured |= beside.captured
         try:
             return observe_alone(run, work)
         except KeyboardInterrupt:
@@ -71,39 +100,61 @@ def observe(run: Run, job: Job) -> Result:
             raise
 
 
+def work_of(run: Run, job: Job) -> Work:
+    """A run's Work, with nothing done yet."""
+    return Work(
+        run.config, run.now, run.clock, job, Places(run.config.observations_path, run.config.private_dir)
+    )
+
+
 def observe_alone(run: Run, work: Work) -> Result:
     """The run itself, while no other observer of this memory runs."""
-    with work.memory():
-        work.count(replayed=int(replay(work.places)))
-        work.look()
-    first_run = work.state.since_ms == 0
-    if first_run:
-        work.state = State(since_ms=first_sight_ms(run, work.job))
-    listing = find(run, work)
-    if first_run:
-        with work.memory():
-            begin(work.places, work.state, iso(run.now))
+    marked = markers_left(work)
+    listing = look_around(work)
+    # A free model takes up to a minute, and the next session begins now.
+    first = listing.sessions and work.job.urgent and work.config.provider != "none"
+    if first and not waiting([*work.problems, *capture(work, listing.sessions)]):
+        settle_markers(marked)
     failure = take_in(run, work, listing, backfill=False)
     if failure is None and work.job.backfill_from_ms is not None:
         failure = take_in_history(run, work)
-    return finish(run, work, failure)
+    return finish(run, work, failure, marked)
 
 
 def step_back(run: Run, work: Work, problem: BusyError) -> Result:
-    """Another observer runs. Flush and recovery cannot wait for the model it asks: they write provisional lines."""
+    """Another observer runs, and will find what this one would have found."""
     if work.job.backfill_from_ms is not None:
         raise problem
-    if not work.job.urgent:
-        run.say(f"observer: {problem}")
-        return Result("skipped", "locked", {"provider": run.config.provider})
-    with work.memory():
-        work.look()
-    if not work.state.since_ms:
-        raise problem
-    listing = find(run, work)
-    leave_all_pending(work, pending_of(run, work, backfill=False), listing.sessions)
-    words, _made_from = refresh_brief(work.places, work.state)
-    return _cli.failed(problem, {**result_facts(work), "words": words})
+    run.say(f"observer: {problem}")
+    return Result("skipped", "locked", {"provider": run.config.provider})
+
+
+def capture_beside(run: Run, job: Job) -> "tuple[Work, int]":
+    """Provisional lines while another observer waits for its model: flush and recovery have no time to wait for it.
+    Returns the Work and the size of the log in words."""
+    beside = work_of(run, job)
+    marked = markers_left(beside)
+    leave_all_pending(beside, look_around(beside).sessions)
+    words = show_captured(beside)
+    if not waiting(beside.problems):
+        settle_markers(marked)
+    return beside, words
+
+
+def markers_left(work: Work) -> "list[Marker]":
+    """What the gateway hook has left so far: settled once all that was said before it is in memory, in lines that stand
+    or provisional ones."""
+    if work.job.recover:
+        return []
+    with suppress(StorageError):
+        return read_markers(work.places.markers)
+    return []
+
+
+def settle_markers(markers: "Sequence[Marker]") -> None:
+    """Away with them; one that cannot be removed is settled once more by the next run."""
+    with suppress(StorageError):
+        clear(markers)
 
 
 def count_failure(work: Work, problem: TotalRecallError) -> None:
@@ -113,73 +164,14 @@ def count_failure(work: Work, problem: TotalRecallError) -> None:
             record(work, problem)
 
 
-# Finding -------------------------------------------------------------------------------------------------------------
-
-
-def first_sight_ms(run: Run, job: Job) -> int:
-    """From when on a session is observed that has no cursor and began before the skill was installed."""
-    by_day, morning = run.config.lookback_minutes, run.config.morning_lookback_minutes
-    if job.urgent:
-        by_day = morning = FLUSH_LOOKBACK_MIN if job.trigger == "flush" else RECOVER_LOOKBACK_MIN
-    return lookback_ms(run.now, run.config.zone, by_day, morning)
-
-
-def find(run: Run, work: Work, backfill: bool = False) -> Listing:
-    """The sessions with something new, or with history to take in. Raises ConfigError when there is nowhere to look."""
-    state, job = work.state, work.job
-    since = min(state.since_ms, first_sight_ms(run, job))
-    if backfill:
-        listing = find_sessions(run.config, state.backfill, job.backfill_from_ms or 0)
-    else:
-        listing = find_sessions(run.config, state.cursors, since)
-    if not listing.found_any:
-        raise ConfigError(
-            f"no transcripts: neither {run.config.sessions_dir} nor {run.config.store_path} exists",
-            "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(run.config),
-        )
-    work.problems += listing.problems
-    if str(run.config.store_path) not in listing.sources and any(
-        key.startswith("sqlite:") for key in state.cursors
-    ):
-        work.problems.append(
-            Problem(str(run.config.store_path), "the store that was read before is gone", waits=True)
-        )
-    work.sources = list(listing.sources)
-    work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
-    if job.recover:
-        return replace(listing, sessions=resolve(run.config, job.recover))
-    return listing
-
-
-def _other_agents(config: Config) -> str:
-    """Names of agents beside the one that was looked for: a wrong name must not look like silence."""
-    try:
-        found = sorted(folder.name for folder in (config.state_dir / "agents").iterdir() if folder.is_dir())
-    except OSError:
-        return ""
-    others = [name for name in found if name != config.agent_id]
-    return f"; agents found: {', '.join(others)}" if others else ""
-
-
-def pending_of(run: Run, work: Work, backfill: bool) -> Pending:
-    """The pass over what is new, or over the history before it."""
-    state, job = work.state, work.job
-    sight = min(state.since_ms, first_sight_ms(run, job))
-
-    def bounds(session: Session) -> Bounds:
-        cursor = state.cursors.get(session.key)
-        first = cursor.since_ms if cursor else sight
-        return Bounds(job.backfill_from_ms or 0, first) if backfill else Bounds(first)
-
-    cursors = state.backfill if backfill else state.cursors
-    return Pending(cursors, bounds, lambda: covered_uids(work.places.ledger), compare_all=backfill)
+# Taking in -----------------------------------------------------------------------------------------------------------
 
 
 def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[TotalRecallError]:
     """Settle what a listing holds; returns what stopped it, or None."""
     with progress(run, listing.sessions, backfill) as show:
-        failure = settle_all(work, pending_of(run, work, backfill), listing.sessions, backfill, show)
-    if failure is None and not backfill and not waiting(work):
+        failure = settle_all(work, pending_of(work, backfill), listing.sessions, backfill, show)
+    if failure is None and not backfill and not waiting(work.problems):
         work.change(lambda state: without_vanished(state, listing.keys))
     return failure
 
@@ -204,7 +196,7 @@ def without_vanished(state: State, keys: "frozenset[str]") -> State:
 def take_in_history(run: Run, work: Work) -> Optional[TotalRecallError]:
     """Take in what was said before the first sight. Where it stopped is kept, so that it can be taken up again."""
     work.change(lambda state: for_backfill(state, work.job))
-    failure = take_in(run, work, find(run, work, backfill=True), backfill=True)
+    failure = take_in(run, work, find(work, backfill=True), backfill=True)
     if failure is None:
         # 1, not 0, for all of history: 0 says that nothing was ever observed.
         start = max(1, work.job.backfill_from_ms or 0)
@@ -226,12 +218,17 @@ def for_backfill(state: State, job: Job) -> State:
 # Telling -------------------------------------------------------------------------------------------------------------
 
 
-def finish(run: Run, work: Work, failure: Optional[TotalRecallError]) -> Result:
-    """Record how the run went, refresh the brief, start the reflector when memory has grown too large."""
+def finish(
+    run: Run, work: Work, failure: Optional[TotalRecallError], marked: "Sequence[Marker]" = ()
+) -> Result:
+    """Record how the run went, refresh the brief, say it."""
     covered = work.counts.get("messages_covered", 0)
-    failure = failure or (None if covered else waiting(work))
-    words, made_from = refresh_brief(work.places, work.state)
+    failure = failure or (None if covered else waiting(work.problems))
+    with work.memory():
+        words, made_from = refresh_brief(work.places, work.state)
     record(work, failure, made_from)
+    if failure is None and not waiting(work.problems):
+        settle_markers(marked)
     facts = {
         **result_facts(work),
         "words": words,
@@ -240,32 +237,19 @@ def finish(run: Run, work: Work, failure: Optional[TotalRecallError]) -> Result:
     for problem in work.problems[:PROBLEMS_SHOWN]:
         run.say(f"observer: {problem.where}: {problem.what}")
     if failure is not None:
-        if work.counts.get("observations_written"):
+        if facts["observations_written"]:
             run.say(f"observer: {summary(work, covered)}; then it stopped")
         return _cli.failed(failure, facts)
     leave_marks(work.places, work.state, run.now)
-    facts.update(reflect(run, words))
     run.say(f"observer: {summary(work, covered)}")
     return Result("ok", "observed" if covered else "nothing_new", facts)
-
-
-def waiting(work: Work) -> Optional[TotalRecallError]:
-    """The error that says which transcript was out of reach; None when all were looked at."""
-    found = [problem for problem in work.problems if problem.waits]
-    if not found:
-        return None
-    message = f"{len(found)} transcripts could not be looked at, first {found[0].where}: {found[0].what}"
-    if all(problem.busy for problem in found):
-        return BusyError(message, "the next run tries again")
-    return SourceError(message, "make it readable for this user; the next run tries again")
 
 
 def summary(work: Work, covered: int) -> str:
     """The sentence for a person."""
     if not covered:
-        provisional = work.counts.get("provisional", 0)
-        if provisional:
-            return f"{provisional} provisional observations written to {work.places.observations}"
+        if standing(work):
+            return f"{standing(work)} provisional observations written to {work.places.observations}"
         if work.counts.get("replayed"):
             return f"what a run that was cut short had begun is in {work.places.observations} now"
         return "nothing new was said" + left_alone(work)
@@ -274,7 +258,7 @@ def summary(work: Work, covered: int) -> str:
         chosen = work.config.origins["LLM_PROVIDER"] != "default"
         why = "" if chosen else "; no key and no LLM_BASE_URL is set"
         how = f" (chosen by the built-in extractor{why})"
-    written = work.counts.get("observations_written", 0)
+    written = work.counts.get("observations_written", 0) + standing(work)
     return f"{covered} messages covered, {written} observations written to {work.places.observations}{how}"
 
 
@@ -293,7 +277,7 @@ def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") 
         state = replace(state, brief_of=brief_of or state.brief_of)
         if failure is not None:
             return replace(state, failures_in_row=state.failures_in_row + 1, last_failure=failure.code)
-        if state.failures_in_row and not waiting(work):
+        if state.failures_in_row and not waiting(work.problems):
             return replace(state, failures_in_row=0, last_failure="", last_good_run=iso(work.now))
         return state
 
@@ -304,10 +288,11 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
     """Run the reflector when the log has passed the word threshold; what it said, or why it did not run."""
     if words <= run.config.reflect_over_words:
         return {}
+    arguments = ["--workspace", str(run.config.workspace), "--quiet"]
+    if run.config.origins["LLM_PROVIDER"] == "flag":
+        arguments += ["--provider", run.config.provider]
     try:
-        told = _cli.start_layer(
-            "reflector.py", ["--workspace", str(run.config.workspace)], REFLECT_TIMEOUT_SECONDS
-        )
+        told = _cli.start_layer("reflector.py", arguments, REFLECT_TIMEOUT_SECONDS)
     except ConfigError as problem:
         run.say(f"observer: memory has {words} words, and the reflector could not run: {problem}")
         return {"reflector": problem.code}
@@ -318,6 +303,11 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
             f"observer: the reflector failed: {error.get('message') if isinstance(error, dict) else status}"
         )
     return {"reflector": status}
+
+
+def standing(work: Work) -> int:
+    """How many of the provisional lines that this run wrote still stand for an answer."""
+    return len(work.captured.intersection(work.state.provisional))
 
 
 def result_facts(work: Work) -> "dict[str, Any]":
@@ -331,10 +321,14 @@ def result_facts(work: Work) -> "dict[str, Any]":
         "refused",
     )
     counts = {name: number for name, number in work.counts.items() if number}
+    provisional = standing(work)
+    if provisional:
+        counts["provisional"] = provisional
+        counts["observations_written"] = counts.get("observations_written", 0) + provisional
     return {
         "trigger": work.job.trigger,
         "provider": work.config.provider,
-        "models": sorted(work.models),
+        "models": sorted(work.models | ({EXTRACTOR} if provisional else set())),
         **dict.fromkeys(usual, 0),
         **counts,
         "sources": work.sources,
@@ -348,11 +342,11 @@ def look_only(run: Run, work: Work) -> Result:
     backfill = work.job.backfill_from_ms is not None
     work.state = load_state(work.places)
     if not work.state.since_ms:
-        work.state = State(since_ms=first_sight_ms(run, work.job))
+        work.state = State(since_ms=first_sight_ms(work))
     if backfill:
         work.state = for_backfill(work.state, work.job)
-    listing = find(run, work, backfill)
-    pending = pending_of(run, work, backfill)
+    listing = find(work, backfill)
+    pending = pending_of(work, backfill)
     messages = questions = characters = 0
     for window in pack(pending.messages(listing.sessions)):
         messages += sum(map(len, window.covered.values()))
@@ -369,7 +363,7 @@ def look_only(run: Run, work: Work) -> Result:
         "questions": questions,
         "characters": characters,
     }
-    out_of_reach = waiting(work)
+    out_of_reach = waiting(work.problems)
     return _cli.failed(out_of_reach, facts) if out_of_reach else Result("ok", "dry_run", facts)
 
 
@@ -402,7 +396,9 @@ def build_parser() -> _cli.Parser:
     kind.add_argument(
         "--flush", action="store_true", help="OpenClaw is about to compact: capture without fail"
     )
-    kind.add_argument("--recover", metavar="SESSION", help="capture one session before a new one starts")
+    kind.add_argument(
+        "--recover", metavar="SESSION", help='capture a session, or "all", before a new one starts'
+    )
     kind.add_argument(
         "--backfill", action="store_true", help="take in older history; can be stopped and taken up"
     )
@@ -434,7 +430,8 @@ def work(options: argparse.Namespace, run: Run) -> Result:
         if found is None:
             raise UsageError(f"--since is {options.since!r}", "it takes a date such as 2026-01-31")
         since = max(0, epoch_ms(found))
-    return observe(run, Job("backfill" if options.backfill else trigger, options.recover or "", since))
+    session = "" if options.recover == EVERY_SESSION else options.recover or ""
+    return observe(run, Job("backfill" if options.backfill else trigger, session, since))
 
 
 def variables(options: argparse.Namespace) -> "dict[str, str]":

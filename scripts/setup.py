@@ -5,6 +5,15 @@
                      into a throw-away folder; needs no key and, unless you pass --provider, sends nothing anywhere
   setup.py --check   say what is in order and what is missing; change nothing
 
+Let it run by itself (together or one by one; each can be repeated, and changes nothing that is in order):
+
+  setup.py --cron openclaw   observe every 15 minutes, reflect hourly, by the cron of OpenClaw's gateway, which has to
+                             be running; --cron system: by this user's crontab; --cron print: only say the lines
+  setup.py --watcher         observe as soon as 40 lines were added: a service of this user (systemd, on macOS launchd)
+  setup.py --hook            put the hook into OpenClaw and enable it: memory in each new session's prompt, and the last
+                             words before /new, /reset and a compaction observed
+  setup.py --uninstall       take all this away again for this workspace; memory, logs and .env stay
+
 Packages that this Python does not have go into a virtual environment of their own, outside of the skill's folder:
 $XDG_DATA_HOME/total-recall/venv, else ~/.local/share/total-recall/venv. Running it again changes nothing that is
 in order and repairs what is not.

@@ -25,10 +25,36 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 LEVELS = (
     ("_compat", "_errors"),
     ("_config", "_files"),
-    ("_state", "_ledger", "_transcripts", "_observations", "_likeness", "_prompts", "_llm", "_markers"),
-    ("_calls", "_gate", "_extract", "_window", "_pending", "_answer", "_memory", "_settle"),
+    (
+        "_state",
+        "_ledger",
+        "_archive",
+        "_transcripts",
+        "_observations",
+        "_likeness",
+        "_lexicon",
+        "_prompts",
+        "_llm",
+        "_markers",
+    ),
+    (
+        "_calls",
+        "_gate",
+        "_extract",
+        "_window",
+        "_pending",
+        "_answer",
+        "_memory",
+        "_settle",
+        "_reflect",
+        "_dream",
+        "_staging",
+        "_recall",
+        "_hooks",
+        "_account",
+    ),
     ("_cli",),
-    ("_setup",),
+    ("_setup", "_watch", "_dream_files", "_night"),
 )
 LEVEL_OF = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 LAYER = "(any layer)"
@@ -40,6 +66,8 @@ HOMES = {
     "zstandard": ("_transcripts",),
     "tqdm": (LAYER,),
     "inotify_simple": ("watcher",),
+    "jsonschema": ("_dream_files",),
+    "snowballstemmer": ("_lexicon",),
 }
 # Setup makes the environment that all the others run in, and the folder of a trial.
 MAY_WRITE = ("_files", "_setup")

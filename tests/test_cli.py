@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Callable
 from unittest import mock
@@ -334,3 +335,28 @@ def test_a_layer_that_prints_something_else_is_an_error(
     (tmp_path / "odd.py").write_text("print(5)")
     with pytest.raises(ConfigError, match="odd.py printed no result"):
         _cli.start_layer("odd.py", [], 5)
+
+
+def test_a_layer_that_does_not_end_in_time_goes_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cli, "__file__", str(tmp_path / "_cli.py"))
+    (tmp_path / "slow.py").write_text(
+        "import os, pathlib, subprocess, sys, time\n"
+        "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "pathlib.Path(sys.argv[1]).write_text(str(grandchild.pid))\n"
+        "time.sleep(60)\n"
+    )
+    with pytest.raises(ConfigError, match="slow.py did not end within 2 s"):
+        _cli.start_layer("slow.py", [str(tmp_path / "pid")], 2)
+    number = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 10
+    while is_running(number):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_running(number: int) -> bool:
+    """Whether a process is there and no zombie that only waits for its parent."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True)
+    return bool(done.stdout.strip()) and not done.stdout.startswith("Z")

@@ -18,7 +18,7 @@ import _cli
 import _config
 import _settle
 import _window
-from _extract.lexicon import lexicons
+from _lexicon import lexicons
 from _observations import BRIEF_MAX_CHARS, observations_in, parse_log, render_addition
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -259,7 +259,7 @@ def test_defaults_that_the_skill_names_are_those_of_the_code() -> None:
 def test_the_skill_sends_nobody_to_what_is_not_there() -> None:
     body = page("SKILL.md").split("---\n", 2)[2]
     routed = set(re.findall(r"\{baseDir\}/(\S+?)[`\s]", body))
-    assert routed == {"scripts/observer.py", "scripts/setup.py"}
+    assert routed == {f"scripts/{name}.py" for name in ("observer", "reflector", "session_recovery", "setup")}
     assert len(body.split()) < 700
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 
+import _settle
 import fake_model
 import observer
 from fake_model import fails, says
@@ -754,7 +756,10 @@ REFLECTOR = """
 import json, sys
 from pathlib import Path
 Path(__file__).with_name("asked.json").write_text(json.dumps(sys.argv[1:]))
-print(json.dumps({"layer": "reflector", "status": STATUS, "error": {"message": "the log is on fire"}}))
+memory = Path(sys.argv[2]) / "memory" / ".total-recall"
+import filelock
+with filelock.FileLock(memory / "observer.lock", timeout=0):  # the observer has let go of it
+    print(json.dumps({"layer": "reflector", "status": STATUS, "error": {"message": "the log is on fire"}}))
 """
 
 
@@ -773,13 +778,14 @@ def test_over_the_threshold_the_reflector_is_run_on_the_same_workspace(
     talk(home, "My sister's wedding is on 14 June in Porto.")
     command = [sys.executable, str(skill / "scripts" / "observer.py"), *home.command(now=at("09:10"))[2:]]
     done = subprocess.run(
-        [*command, "--workspace", str(workspace)],
+        [*command, "--workspace", str(workspace), "--provider", "none"],
         env={**home.environ, "REFLECTOR_WORD_THRESHOLD": "100"},
         capture_output=True,
         text=True,
     )
     assert json.loads(done.stdout)["reflector"] == status
-    assert json.loads((skill / "scripts" / "asked.json").read_text()) == ["--workspace", str(workspace)]
+    given = ["--workspace", str(workspace), "--quiet", "--provider", "none"]
+    assert json.loads((skill / "scripts" / "asked.json").read_text()) == given
     assert ("the log is on fire" in done.stderr) == (status == "error")
 
 
@@ -958,3 +964,166 @@ def test_an_always_failing_model_is_not_asked_every_minute(home: Home) -> None:
 def test_an_empty_since_is_no_wish_for_everything(home: Home) -> None:
     talk(home, "The lease is #note-1")
     assert home.run("--backfill", "--since", "", now=at("09:10")).code == 2
+
+
+# Captured before it is asked -----------------------------------------------------------------------------------------
+
+
+def mark(home: Home, name: str = "1-abc.json") -> Path:
+    """A marker of the gateway hook."""
+    path = home.memory / ".total-recall" / "markers" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"schema": 1, "event": "command:new", "at_ms": 1}', encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("flags", [("--flush",), ("--recover", "all"), ("--recover", SID)])
+def test_an_urgent_run_has_it_in_the_brief_before_the_model_answers(
+    home: Home, flags: "tuple[str, ...]"
+) -> None:
+    talk(home, "My sister's wedding is on 14 June in Porto.")
+    briefs: "list[str]" = []
+
+    def look_first(request: fake_model.Request) -> Any:
+        briefs.append(home.brief)
+        return says("- 🔴 09:01 Wedding of the sister on 14 June <!-- dc:type=event dc:importance=8 -->")
+
+    with fake_model.FakeModel(look_first) as server:
+        home.model(server)
+        ended = home.run(*flags, now=at("09:10"))
+    assert "14 June in Porto" in briefs[0]
+    assert (ended.code, ended.result["observations_written"], ended.result["messages_covered"]) == (0, 1, 1)
+    assert ended.result.get("provisional", 0) == ended.result.get("provisional_replaced", 0) == 0
+    assert ended.result["models"] == ["test/model"]
+    assert "Wedding of the sister" in home.brief and "Porto" not in home.brief
+    assert "provisional" not in home.log
+
+
+def test_a_run_that_can_wait_captures_nothing_first(home: Home) -> None:
+    talk(home, "My sister's wedding is on 14 June in Porto.")
+    logs: "list[str]" = []
+
+    def look_first(request: fake_model.Request) -> Any:
+        logs.append(home.log)
+        return says("NO_OBSERVATIONS")
+
+    with fake_model.FakeModel(look_first) as server:
+        home.model(server)
+        home.run("--trigger", "cron", now=at("09:10"))
+    assert logs == [""]
+
+
+def test_what_the_model_finds_not_worth_noting_leaves_the_brief_again(home: Home) -> None:
+    store = talk(home, "The lease is #note-1")
+    with fake_model.FakeModel(cite) as server:
+        home.model(server)
+        home.run(now=at("09:10"))
+    before = home.log, home.brief
+    store.user(SID, "My sister's wedding is on 14 June in Porto.", at=at("09:20"))
+    with fake_model.FakeModel("NO_OBSERVATIONS") as server:
+        home.model(server)
+        assert home.run("--flush", now=at("09:25")).result["observations_written"] == 0
+    assert (home.log, home.brief) == before
+
+
+def test_recovering_all_takes_in_every_session(home: Home, citing: fake_model.FakeModel) -> None:
+    store = talk(home, "The lease is #note-1")
+    store.start(SID_2, "agent:main:telegram:direct:1", at=at("09:02"))
+    store.user(SID_2, "The boat is #note-2", at=at("09:03"))
+    ended = home.run("--recover", "all", now=at("09:10"))
+    assert (ended.code, ended.result["trigger"]) == (0, "recovery")
+    assert tags_in(home.log) == {"#note-1": 1, "#note-2": 1}
+
+
+def test_what_was_captured_behind_an_answer_is_not_captured_twice(home: Home) -> None:
+    talk(home, long_message(FACTS[0]), long_message(FACTS[1]), long_message(FACTS[2]))
+    asked: "list[Any]" = []
+
+    def fail_on_second(request: fake_model.Request) -> Any:
+        asked.append(request)
+        return says("NO_OBSERVATIONS") if len(asked) == 1 else fails(402, "no credit")
+
+    with fake_model.FakeModel(fail_on_second) as server:
+        home.model(server)
+        ended = home.run("--flush", now=at("09:10"))
+        assert (ended.code, ended.result["messages_covered"], ended.result["messages_pending"]) == (5, 1, 2)
+        assert ended.result["provisional"] == home.log.count("dc:source=provisional") >= 2
+        written = home.log
+        home.run("--flush", now=at("09:12"))
+    assert home.log == written
+
+
+def test_a_late_capture_adds_nothing_to_what_was_answered_meanwhile(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = talk(home, "ok thanks, see you")
+    home.run(now=at("09:02"))
+    store.user(SID, "My sister's wedding is on 14 June in Porto.", at=at("09:05"))
+    other = filelock.FileLock(str(home.memory / ".total-recall" / "observer.lock"))
+    other.acquire()
+    real, codes = _settle._write_provisional, []
+
+    def answered_before(*args: Any) -> None:
+        other.release()
+        codes.append(home.call(now=at("09:10")).code)
+        real(*args)
+
+    monkeypatch.setattr(_settle, "_write_provisional", answered_before)
+    with fake_model.FakeModel("NO_OBSERVATIONS") as server:
+        home.model(server)
+        assert home.run("--flush", now=at("09:11")).code == 0
+    assert codes == [0]
+    assert "14 June" not in home.log and home.state["provisional"] == {}
+
+
+# Markers -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_good_run_settles_the_markers_of_the_gateway_hook(home: Home, citing: fake_model.FakeModel) -> None:
+    talk(home, "The lease is #note-1")
+    left, taken = mark(home), mark(home, "2-abc.taken")
+    assert home.run("--dry-run", now=at("09:10")).code == 0
+    assert left.exists() and taken.exists()
+    home.run(now=at("09:10"))
+    assert not left.exists() and not taken.exists()
+    late = mark(home)
+    home.run(now=at("09:25"))
+    assert not late.exists()
+
+
+def test_markers_stay_while_what_was_said_is_in_no_line(home: Home) -> None:
+    store = talk(home, "My sister's wedding is on 14 June in Porto.")
+    left = mark(home)
+    with fake_model.FakeModel(fails(402, "no credit")) as server:
+        home.model(server)
+        home.run("--trigger", "cron", now=at("09:10"))
+        assert left.exists()
+        home.run("--recover", SID, now=at("09:11"))
+        assert left.exists()  # another session may have been meant
+        home.run("--flush", now=at("09:12"))
+        assert not left.exists()  # provisional lines will do
+    assert store.path(SID).exists()
+
+
+def test_a_marker_left_during_the_question_stays(home: Home) -> None:
+    talk(home, "The lease is #note-1")
+    left: "list[Path]" = []
+
+    def leave_meanwhile(request: fake_model.Request) -> Any:
+        left.append(mark(home))
+        return cite(request)
+
+    with fake_model.FakeModel(leave_meanwhile) as server:
+        home.model(server)
+        home.run(now=at("09:10"))
+    assert left[0].exists()
+
+
+def test_markers_that_cannot_be_listed_are_no_failure(home: Home, citing: fake_model.FakeModel) -> None:
+    talk(home, "The lease is #note-1")
+    mark(home).unlink()
+    folder = home.memory / ".total-recall" / "markers"
+    folder.rmdir()
+    folder.write_text("", encoding="utf-8")
+    assert home.run(now=at("09:10")).code == 0
+    assert tags_in(home.log) == {"#note-1": 1}

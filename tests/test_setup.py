@@ -7,13 +7,11 @@ needs a package index.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import json
 import os
 import re
 import shlex
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -22,7 +20,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import pytest
 
@@ -31,104 +29,8 @@ from _observations import HEAD
 from _setup import environment
 from _setup.packages import Requirement, missing, parse_requirements
 from fake_model import FakeModel, Request
+from setup_testing import ODD_NAME, SKILL, Ended, Machine, copy_tree, end_of, mode_of, tree
 from transcript_builders import SID, JsonlStore
-
-SKILL = Path(__file__).resolve().parent.parent
-# What a person may call a folder.
-ODD_NAME = 'Nora\'s "own" f\u00f6lder'
-
-
-@dataclasses.dataclass
-class Machine:
-    """A home folder with nothing in it, the Python to run, and a copy of the skill or the skill itself."""
-
-    home: Path
-    python: str = sys.executable
-    skill: Path = SKILL
-    environ: "dict[str, str]" = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        (self.home / "tmp").mkdir(exist_ok=True)
-
-    @property
-    def data(self) -> Path:
-        return self.home / ".local" / "share" / "total-recall"
-
-    @property
-    def state_dir(self) -> Path:
-        return self.home / ".openclaw"
-
-    @property
-    def workspace(self) -> Path:
-        return self.state_dir / "workspace"
-
-    @property
-    def sessions(self) -> Path:
-        return self.state_dir / "agents" / "main" / "sessions"
-
-    @property
-    def variables(self) -> "dict[str, str]":
-        usual = {
-            "HOME": str(self.home),
-            "PATH": "/usr/bin:/bin",
-            "TMPDIR": str(self.home / "tmp"),
-            "TZ": "UTC",
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            # The settings of pip on the machine that runs the tests make no difference.
-            "PIP_CONFIG_FILE": os.devnull,
-            "PIP_NO_INDEX": "1",
-        }
-        return {name: value for name, value in {**usual, **self.environ}.items() if value}
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [self.python, str(self.skill / "scripts" / "setup.py"), *arguments],
-            env=self.variables,
-            cwd=str(self.home),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            start_new_session=True,
-        )
-
-    def run(self, *arguments: str) -> "Ended":
-        return end_of(self.start(*arguments))
-
-
-@dataclasses.dataclass(frozen=True)
-class Ended:
-    """How it ended. `result` is what stood on stdout, `said` what stood on stderr."""
-
-    code: int
-    result: "dict[str, Any]"
-    said: str
-
-    @property
-    def error(self) -> "dict[str, str]":
-        return dict(self.result["error"])
-
-
-def end_of(process: "subprocess.Popen[str]") -> Ended:
-    """Wait for it. Its stdout must be one JSON object in one line."""
-    output, said = process.communicate(timeout=110)
-    assert output.count("\n") == 1, (output, said)
-    return Ended(process.returncode, json.loads(output), said)
-
-
-def tree(folder: Path) -> "dict[str, bytes]":
-    """Every file and folder below, with what is in it."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"/"
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
 
 Installed = tuple[Machine, "list[Ended]", "dict[str, bytes]"]
 
@@ -211,14 +113,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory, bare_python: str, wheels
     together = [machine.start(), machine.start()]
     ended = [end_of(process) for process in together]
     return machine, ended, before
-
-
-def copy_tree(source: Path, target: Path) -> None:
-    for path in source.rglob("*"):
-        if path.is_file() and not {"__pycache__", ".mypy_cache", ".ruff_cache"} & set(path.parts):
-            copy = target / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
 
 
 @pytest.fixture
@@ -473,7 +367,18 @@ def test_an_old_python_understands_the_file_that_tells_it_so() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--provider", "none"], ["--check", "--try"], ["--no-such-flag"], ["--try", "--provider", "cheap"]],
+    [
+        ["--provider", "none"],
+        ["--check", "--try"],
+        ["--no-such-flag"],
+        ["--try", "--provider", "cheap"],
+        ["--cron"],
+        ["--cron", "daily"],
+        ["--check", "--hook"],
+        ["--uninstall", "--watcher"],
+        ["--try", "--cron", "print"],
+        ["--uninstall", "--check"],
+    ],
 )
 def test_wrong_flags_end_in_an_error_about_usage(machine: Machine, arguments: "list[str]") -> None:
     ended = machine.run(*arguments)
@@ -541,10 +446,17 @@ def test_the_workspace_can_be_named(machine: Machine) -> None:
 
 def test_it_says_what_is_left_to_do(machine: Machine) -> None:
     ended = machine.run()
-    line = next(line.strip() for line in ended.said.splitlines() if line.strip().startswith("*/15 * * * * "))
-    command = [sys.executable, str(SKILL / "scripts" / "observer.py"), "--trigger", "cron", "--quiet"]
-    assert shlex.split(line)[5:] == [*command, "--workspace", str(machine.workspace), ">/dev/null"]
+    for flags in ("--cron openclaw", "--cron system", "--hook", "--watcher"):
+        assert f"setup.py {flags}" in ended.said or f"or {flags}" in ended.said, flags
     assert f"no sessions of OpenClaw in {machine.sessions} yet" in ended.said
+    words = shlex.split(ended.result["cron_line"])
+    script = str(SKILL / "scripts" / "observer.py")
+    assert words[:5] == ["*/15", "*", "*", "*", "*"]
+    assert words[5:] == [
+        f"HOME={machine.home}",
+        *(sys.executable, script, "--trigger", "cron", "--quiet", "--workspace", str(machine.workspace)),
+        ">/dev/null",
+    ]
 
 
 def test_variables_that_cron_does_not_see_are_named(machine: Machine) -> None:

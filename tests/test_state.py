@@ -13,18 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _archive import read_archived
 from _errors import BusyError, StorageError
 from _files import private_folder
 from _ledger import covered_uids, read_ledger
-from _observations import Observation
+from _observations import Entry, Observation, parse_log
 from _state import (
     Addition,
     Commit,
     Places,
     Provisional,
+    Reflection,
     State,
+    Step,
     begin,
     commit,
+    commit_reflection,
     cursors_of,
     load_calls,
     load_state,
@@ -459,4 +463,155 @@ def test_a_log_that_is_a_link_stays_one(tmp_path: Path) -> None:
     assert places.observations.is_symlink()
     assert (
         (tmp_path / "vault" / "log.md").read_text(encoding="utf-8").startswith("# Mine\n\nDate: 2026-11-30\n")
+    )
+
+
+# Reflections ---------------------------------------------------------------------------------------------------------
+
+TEA = "- 🟡 09:00 Likes tea <!-- dc:type=fact dc:importance=4 dc:date=2026-10-01 dc:id=OBS-20261001-001 -->"
+GREEN = "- 🟡 09:05 Likes green tea <!-- dc:type=fact dc:importance=4 dc:date=2026-10-02 dc:id=OBS-20261002-001 -->"
+BOAT = "- 🟡 Owns a boat"
+TEAS = f"Date: 2026-10-01\n\n{TEA}\n\nDate: 2026-10-02\n\n{GREEN}\n{BOAT}\n"
+
+
+def entries_of(log: str) -> "dict[str, Entry]":
+    return {entry.raw: entry for entry in parse_log(log) if entry.observation}
+
+
+def reflection(*steps: Step) -> Reflection:
+    return Reflection(AT, "2026-11-30", steps, "v1")
+
+
+def merging(log: str = TEAS) -> Step:
+    """The two teas made one line."""
+    found = entries_of(log)
+    new = Observation("Likes tea, green", date="2026-10-02", time="09:05", importance=4.0)
+    return Step((found[TEA], found[GREEN]), "merged", "test/model", new=new)
+
+
+@pytest.fixture
+def teas(places: Places) -> Places:
+    places.observations.write_text(TEAS, encoding="utf-8")
+    return places
+
+
+def test_a_new_line_stands_below_the_date_that_it_carries_and_an_emptied_day_goes(teas: Places) -> None:
+    assert commit_reflection(teas, reflection(merging())) == {"written": 1, "merged": 2, "archived": 0}
+    assert log_of(teas) == (
+        "Date: 2026-10-02\n\n- 🟡 09:05 Likes tea, green "
+        f"<!-- dc:type=fact dc:importance=4 dc:date=2026-10-02 dc:id=OBS-20261002-002 -->\n{BOAT}\n"
+    )
+    assert load_state(teas).highest == {"2026-10-02": 2}
+    assert replay(teas) is False
+
+
+def test_what_leaves_without_an_id_gets_one_of_its_day(teas: Places) -> None:
+    boat = entries_of(TEAS)[BOAT]
+    assert commit_reflection(teas, reflection(Step((boat,), "stale", "reflector")))["archived"] == 1
+    (item,) = read_archived((teas.reflections / "2026-11-30.md").read_text(encoding="utf-8"))
+    assert (item.id, item.raw, item.date) == ("OBS-20261002-002", BOAT, "2026-10-02")
+    assert [(row["id"], row["in"]) for row in read_ledger(teas.ledger, "archived")] == [
+        ("OBS-20261002-002", "archive/reflections/2026-11-30.md")
+    ]
+
+
+def test_ids_of_archived_lines_are_known_to_the_ledger(teas: Places) -> None:
+    commit_reflection(teas, reflection(Step((entries_of(TEAS)[BOAT],), "stale", "reflector")))
+    teas.state.unlink()
+    assert load_state(teas).highest == {"2026-10-02": 2}
+
+
+def test_observing_begins_with_the_ids_that_a_reflector_gave_before(tmp_path: Path) -> None:
+    places = Places(tmp_path / "observations.md", tmp_path / ".total-recall")
+    private_folder(places.private)
+    places.observations.write_text(TEAS, encoding="utf-8")
+    commit_reflection(places, reflection(Step((entries_of(TEAS)[BOAT],), "stale", "reflector")))
+    begin(places, State(since_ms=1000), AT)
+    assert (load_state(places).since_ms, load_state(places).highest) == (1000, {"2026-10-02": 2})
+
+
+def test_of_two_lines_that_are_the_same_to_the_byte_one_stays(places: Places) -> None:
+    places.observations.write_text(f"Date: 2026-10-02\n\n{BOAT}\n{BOAT}\n{BOAT}\n", encoding="utf-8")
+    first, second, third = [entry for entry in parse_log(log_of(places)) if entry.observation]
+    steps = [Step((one,), "duplicate", "reflector", kept=third) for one in (first, second)]
+    assert commit_reflection(places, reflection(*steps))["merged"] == 2
+    assert log_of(places) == f"Date: 2026-10-02\n\n{BOAT}\n"
+
+
+def test_a_line_never_goes_for_one_that_goes_too(teas: Places) -> None:
+    found = entries_of(TEAS)
+    there = Step((found[TEA],), "superseded", "test/model", kept=found[GREEN])
+    back = Step((found[GREEN],), "superseded", "test/model", kept=found[TEA])
+    assert commit_reflection(teas, reflection(there, back))["merged"] == 0
+    assert log_of(teas) == TEAS
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Likes tea", "Likes coffee"), (TEA + "\n", ""), ("Date: 2026-10-02", "Date: 2026-10-03")],
+)
+def test_a_step_falls_out_when_one_of_its_lines_is_another_by_now(teas: Places, old: str, new: str) -> None:
+    step, boat = merging(), Step((entries_of(TEAS)[BOAT],), "stale", "reflector")
+    teas.observations.write_text(TEAS.replace(old, new), encoding="utf-8")
+    done = commit_reflection(teas, reflection(step, boat))
+    if old.startswith("Date"):  # the teas carry their date themselves, the boat has it from the date line
+        assert done == {"written": 1, "merged": 2, "archived": 0}
+    else:
+        assert done == {"written": 0, "merged": 0, "archived": 1}
+        assert log_of(teas) == TEAS.replace(old, new).replace(BOAT + "\n", "")
+
+
+def test_lines_with_windows_ends_stay_such_lines(teas: Places) -> None:
+    teas.observations.write_bytes(TEAS.replace("\n", "\r\n").encode())
+    found = entries_of(teas.observations.read_bytes().decode())
+    new = Observation("Likes tea, green", date="2026-10-02", importance=4.0)
+    commit_reflection(
+        teas, reflection(Step((found[TEA + "\r"], found[GREEN + "\r"]), "merged", "m", new=new))
+    )
+    data = teas.observations.read_bytes()
+    assert b"Likes tea, green" in data and data.count(b"\n") == data.count(b"\r\n")
+
+
+def test_an_observers_commit_completes_a_reflection_that_was_cut_short(
+    teas: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("_state.reflected.rewrite_log", interrupt)
+        commit_reflection(teas, reflection(merging()))
+    assert log_of(teas) == TEAS and teas.journal.exists()
+    save_state(teas, replace(load_state(teas), last_hash="changed meanwhile"))
+    commit(teas, change(load_state(teas), addition("Has a cat")))
+    assert "Likes tea, green" in log_of(teas) and "Has a cat" in log_of(teas)
+    assert load_state(teas).highest == {"2026-10-02": 2, "2026-11-30": 1}
+    assert len(list(read_archived((teas.reflections / "2026-11-30.md").read_text(encoding="utf-8")))) == 2
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_person_who_edits_between_the_journal_and_its_replay_keeps_the_edit(
+    teas: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("_state.reflected.rewrite_log", interrupt)
+        commit_reflection(teas, reflection(merging()))
+    teas.observations.write_text(TEAS.replace("Likes tea", "Likes black tea"), encoding="utf-8")
+    assert replay(teas) is True
+    # The other source leaves, and the line that both are in takes its place.
+    assert "Likes black tea" in log_of(teas) and "Likes tea, green" in log_of(teas)
+    assert "Likes green tea" not in log_of(teas)
+
+
+def test_a_state_of_before_reflections_is_read(places: Places) -> None:
+    old = json.loads(places.state.read_text())
+    for name in ("reflected_at", "reflected_words", "reflect_from"):
+        del old[name]
+    places.state.write_text(json.dumps(old))
+    state = load_state(places)
+    assert (state.since_ms, state.reflected_at, state.reflected_words, state.reflect_from) == (
+        1000,
+        "",
+        0,
+        "",
     )

@@ -71,6 +71,13 @@ COUNTED: "Mapping[str, tuple[tuple[str, int], ...]]" = {
     "ja": ((r"^N日前に", -1),),
     "ko": ((r"^N일 전에", -1),),
 }
+# The same of what lies ahead; of what is over they mean how long it took ("done in 3 days").
+AHEAD: "Mapping[str, tuple[tuple[str, int], ...]]" = {
+    "en": ((r"in N days", 1),),
+    "de": ((r"in N Tagen", 1),),
+    "es": ((r"en N días", 1),),
+    "pt": ((r"em N dias", 1),),
+}
 _MONDAY_FIRST = {
     "en": "monday tuesday wednesday thursday friday saturday sunday",
     "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
@@ -100,30 +107,49 @@ _NUMERIC_DATE = re.compile(r"\d{4}-\d{2}|\d{1,2}[./]\d{1,2}(?:[./]|\b)|\d\s?[月
 
 def with_dates(text: str, language: str, said_at: datetime) -> str:
     """`text` with the day behind each relative expression that is certain. `said_at` is in the speaker's zone."""
-    if said_at.hour < NIGHT_ENDS_AT or _NUMERIC_DATE.search(text):
-        return text
-    places = sorted(_relative_days(text, language, said_at.date()).items())[:2]
-    for end, day in reversed(places):
+    for _start, end, day in reversed(_certain(text, language, said_at)):
         space = "" if language in _UNSPACED else " "
         text = f"{text[:end]}{space}({day.isoformat()}){text[end:]}"
     return text
 
 
-def _relative_days(text: str, language: str, today: date) -> "dict[int, date]":
-    """The day that each certain expression means, by the place where it ends."""
-    found: "dict[int, date]" = {}
+def in_dates(text: str, language: str, said_at: datetime, ahead: bool = False) -> str:
+    """`text` with the day in the place of each such expression, for reading it on another day. `ahead`: it was about
+    something to come, so that "in 3 days" is certain too."""
+    for start, end, day in reversed(_certain(text, language, said_at, ahead)):
+        text = f"{text[:start]}{day.isoformat()}{text[end:]}"
+    return text
+
+
+def _certain(
+    text: str, language: str, said_at: datetime, ahead: bool = False
+) -> "list[tuple[int, int, date]]":
+    """The first two relative expressions that are certain, and the day that each means."""
+    if said_at.hour < NIGHT_ENDS_AT or _NUMERIC_DATE.search(text):
+        return []
+    found = _relative_days(text, language, said_at.date(), ahead)
+    return [(start, end, day) for end, (start, day) in sorted(found.items())][:2]
+
+
+def _relative_days(
+    text: str, language: str, today: date, ahead: bool = False
+) -> "dict[int, tuple[int, date]]":
+    """Where each certain expression starts and the day that it means, by the place where it ends."""
+    found: "dict[int, tuple[int, date]]" = {}
     for match in _simple(language).finditer(text) if language in DAYS else ():
         if not _means_something_else(text, match, language):
-            found[match.end()] = today + timedelta(days=DAYS[language][match.group().lower()])
-    for pattern, sign in _counted(language):
+            day = today + timedelta(days=DAYS[language][match.group().lower()])
+            found[match.end()] = match.start(), day
+    for pattern, sign in _counted(language, ahead):
         for match in pattern.finditer(text):
             if not _quoted(text[: match.start()]):
-                found[match.end()] = today + timedelta(days=sign * _number(match.group(1).lower(), language))
+                day = today + timedelta(days=sign * _number(match.group(1).lower(), language))
+                found[match.end()] = match.start(), day
     for pattern, weeks in _weekdays(language):
         for match in pattern.finditer(text):
-            day = _weekday(match.group(1).lower(), weeks, language, today)
-            if day is not None and not _quoted(text[: match.start()]):
-                found[match.end()] = day
+            named = _weekday(match.group(1).lower(), weeks, language, today)
+            if named is not None and not _quoted(text[: match.start()]):
+                found[match.end()] = match.start(), named
     return found
 
 
@@ -172,13 +198,13 @@ def _simple(language: str) -> "re.Pattern[str]":
 
 
 @lru_cache(maxsize=32)
-def _counted(language: str) -> "tuple[tuple[re.Pattern[str], int], ...]":
+def _counted(language: str, ahead: bool) -> "tuple[tuple[re.Pattern[str], int], ...]":
     words = "|".join(_SMALL.get(language, "").split())
     number = rf"(\d{{1,2}}{'|' + words if words else ''})"
     edge = "" if language in _UNSPACED or language == "ko" else r"(?<![\w.,-])"
     return tuple(
         (re.compile(edge + form.replace("N", number), re.IGNORECASE), sign)
-        for form, sign in COUNTED.get(language, ())
+        for form, sign in COUNTED.get(language, ()) + (AHEAD.get(language, ()) if ahead else ())
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from _extract.lexicon import OPENING
+from _lexicon import OPENING
 from _extract.text import LABEL, is_name
 from _extract.weigh import Clause
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from _extract.lexicon import is_common_anywhere, note_heads
+from _lexicon import is_common_anywhere, note_heads
 from _transcripts.message import Message
 
 MAX_SENTENCE_CHARS = 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
@@ -180,6 +180,29 @@ def read_ground(window: Sequence[Message], zone: tzinfo) -> Ground:
         relatives=tuple(found for found in relatives if found.any),
         parts_of_hour=any(_PART_OF_HOUR.search(text) for text in texts),
     )
+
+
+def read_notes(texts: Sequence[str], days: Iterable[date]) -> Ground:
+    """The Ground of notes instead of messages: only what stands in them, and these days, counts as said."""
+    texts = [ascii_digits(text) for text in texts]
+    dates = [mention for text in texts for mention in mentions(text)]
+    known = {(day.year, day.month, day.day) for day in days}
+    return Ground(
+        text=_plain_text("\n".join(texts)),
+        numbers=frozenset(number for text in texts for number in numbers_said(text)),
+        digits=frozenset(),
+        dated=frozenset({(mention.year, mention.month, mention.day) for mention in dates} | known),
+        months=frozenset(mention.month for mention in dates if mention.month),
+        years=frozenset(mention.year for mention in dates if mention.year),
+        days=frozenset(),
+        relatives=(),
+        parts_of_hour=any(_PART_OF_HOUR.search(text) for text in texts),
+    )
+
+
+def literals(text: str) -> "list[str]":
+    """The addresses, paths and other strings of a text that are right only to the character, as they are compared."""
+    return [_plain_address(found.group()) for pattern in _LITERALS for found in pattern.finditer(text)]
 
 
 def _numbers_of(moment: datetime) -> "set[str]":

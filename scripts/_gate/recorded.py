@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Callable
 
 from _gate.dates import has_relative_words, names_a_day
 from _likeness import Features, features, says_the_same
@@ -27,9 +28,13 @@ class Recorded:
     """The observations of the log and those accepted in this call. `repeats` says whether one adds nothing.
 
     Comparing is costly beside looking for a word, so a line is taken apart only when most words of a new one are in it.
+    `is_bound` tells whether the same words on another day are another thing.
     """
 
-    def __init__(self, known: Iterable[Observation]) -> None:
+    def __init__(
+        self, known: Iterable[Observation], is_bound: "Callable[[Observation], bool] | None" = None
+    ) -> None:
+        self._is_bound = is_bound or is_bound_to_its_day
         self._kept: "list[Observation]" = []
         self._plain: "list[str]" = []
         self._starts: "list[int]" = []
@@ -56,8 +61,12 @@ class Recorded:
     def repeats(self, new: Observation, text: str = "") -> bool:
         """True when `new` (or `text` in its place) says what is there already: on the same day, or on any day when
         it is neither an event nor an entry of a habit nor bound to the day it was said."""
+        return next(self.repeated(new, text), None) is not None
+
+    def repeated(self, new: Observation, text: str = "") -> Iterator[int]:
+        """The places, in the order in which they were added, of the observations that `new` repeats; its own too."""
         wanted = features(text or new.text)
-        bound = _is_bound_to_its_day(new)
+        bound = self._is_bound(new)
         for place in self._holding(_needed_words(wanted)):
             old = self._kept[place]
             if old.date != new.date and bound:
@@ -66,10 +75,9 @@ class Recorded:
             if sum(word in plain for word in wanted.words) < 0.8 * len(wanted.words):
                 continue
             if says_the_same(wanted, self._features_of(place)) and (
-                old.date == new.date or not _is_bound_to_its_day(old)
+                old.date == new.date or not self._is_bound(old)
             ):
-                return True
-        return False
+                yield place
 
     def _holding(self, words: "list[str]") -> "set[int]":
         """The places of the observations in which one of the words occurs."""
@@ -103,7 +111,7 @@ def _needed_words(wanted: Features) -> "list[str]":
     return sorted(wanted.words, key=lambda word: (-len(word), word))[: len(wanted.words) // 5 + 1]
 
 
-def _is_bound_to_its_day(observation: Observation) -> bool:
+def is_bound_to_its_day(observation: Observation) -> bool:
     """True when the same words on another day are another thing ("Ran 5 km", "Dentist tomorrow")."""
     if names_a_day(observation.text):
         return False

@@ -1,10 +1,9 @@
-"""setup.py's work: the packages, then the folders, or a trial run; and what is left to do."""
+"""setup.py's work: the packages, then the folders and the parts asked for, or a trial run, a check, an uninstall."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +14,12 @@ import _cli
 from _cli import Result, Run
 from _config import PROVIDERS, Config, environment_dir, is_restarted, load_config
 from _errors import ConfigError, MissingPackage, UsageError
-from _files import lock, private_folder, read_bytes, replace_file
-from _observations import HEAD
+from _files import read_bytes
 from _setup import environment
 from _setup.packages import Requirement, missing, parse_requirements
 
-SKILL = Path(__file__).resolve().parent.parent.parent
-REQUIREMENTS = SKILL / "requirements.txt"
-MEMORY_LOCK_WAIT_SECONDS = 30.0
-LOOKED_FOR = ("the packages", "the memory folder", "observations.md")
+REQUIREMENTS = Path(__file__).resolve().parent.parent.parent / "requirements.txt"
+SCHEDULERS = ("openclaw", "system", "print")
 
 
 @dataclass
@@ -56,13 +52,12 @@ class Setup:
 
         When this Python lacks some, setup goes on in the environment's Python (by MissingPackage, as every layer does).
         """
-        if options.provider and not options.try_out:
-            raise UsageError("--provider goes with --try", "add --try, or set LLM_PROVIDER in .env")
+        refuse_what_does_not_go_together(options)
         self.packages = look_for_packages()
         say = (lambda sentence: None) if options.quiet else _cli.say_aloud
         if self.packages.place == "missing" and options.dry_run:
             say(f"setup: packages missing; they would be installed into {environment_dir()}")
-        elif self.packages.place == "missing":
+        elif self.packages.place == "missing" and not options.uninstall:
             self.packages.made = environment.make(environment_dir(), REQUIREMENTS, self.packages.wanted, say)
             self.packages.environment = True
         if self.packages.lacking and self.packages.environment and not is_restarted():
@@ -84,7 +79,7 @@ class Setup:
         return {"MEMORY_DIR": str(self.trial / "memory")}
 
     def work(self, options: argparse.Namespace, run: Run) -> Result:
-        """Check, try or set up."""
+        """Check, try, uninstall or set up."""
         if options.try_out:
             from _setup.trial import look_only, try_out
 
@@ -92,8 +87,23 @@ class Setup:
                 return look_only(run, self.packages.place)
             return try_out(run, self.real, self.trial, options.provider or "none", self.packages.place)
         if options.check:
-            return check(run, self.packages)
-        return set_up(run, self.packages)
+            from _setup.check import check
+
+            return check(run, self.packages.place != "missing", facts_of(run.config, self.packages))
+        if options.uninstall:
+            from _setup.uninstall import uninstall
+
+            return uninstall(run)
+        return set_up(run, self.packages, options)
+
+
+def refuse_what_does_not_go_together(options: argparse.Namespace) -> None:
+    """Raise UsageError for flags that argparse lets stand beside each other."""
+    if options.provider and not options.try_out:
+        raise UsageError("--provider goes with --try", "add --try, or set LLM_PROVIDER in .env")
+    alone = options.try_out or options.check or options.uninstall
+    if alone and (options.hook or options.watcher or options.cron):
+        raise UsageError("--hook, --watcher and --cron do not go with --try, --check or --uninstall")
 
 
 def look_for_packages() -> Packages:
@@ -111,49 +121,57 @@ def look_for_packages() -> Packages:
 # For good ------------------------------------------------------------------------------------------------------------
 
 
-def set_up(run: Run, packages: Packages) -> Result:
-    """Make what is not there yet; nothing that is there is touched."""
-    lacking = [folder for folder in folders(run.config) if not folder.is_dir()]
-    made = [str(folder) for folder in lacking]
-    first_log = read_bytes(run.config.observations_path) is None
-    if first_log:
-        made.append(str(run.config.observations_path))
-    if not run.dry_run:
-        for folder in lacking:
-            private_folder(folder)
-        if first_log:
-            begin_log(run.config)
-    tell(run, packages, made)
+def set_up(run: Run, packages: Packages, options: argparse.Namespace) -> Result:
+    """Make the memory where it is not there yet, then each part that was asked for."""
+    from _setup import memory
+    from _setup.parts import as_facts, do_parts, failure_of
+
+    made = memory.make_memory(run)
+    tell_made(run, packages, made)
+    outcomes = do_parts(run, wanted_parts(options))
+    done = [name for name, outcome in outcomes.items() if outcome.state in ("done", "unchanged")]
+    steps = memory.left_to_do(
+        run.config, [name for name in done if (name, options.cron) != ("cron", "print")]
+    )
+    tell_left(run, steps)
     facts = {**facts_of(run.config, packages), "would_make" if run.dry_run else "made": made}
-    facts.update(left_to_do=left_to_do(run.config), cron_line=cron_line(run.config))
-    reason = "dry_run" if run.dry_run else "set_up" if made or packages.made else "nothing_to_do"
-    return Result("ok", reason, facts)
+    facts.update(left_to_do=steps, cron_line=memory.cron_line(run.config), parts=as_facts(outcomes))
+    problem = failure_of(outcomes)
+    if problem:
+        return _cli.failed(problem, facts)
+    changed = made or packages.made or any(outcome.state == "done" for outcome in outcomes.values())
+    return Result("ok", "dry_run" if run.dry_run else "set_up" if changed else "nothing_to_do", facts)
 
 
-def folders(config: Config) -> "list[Path]":
-    """The folders that the layers write to."""
-    archive = config.memory_dir / "archive"
-    archives = [archive / name for name in ("observations", "chunks", "reflections")]
-    return [config.memory_dir, config.private_dir, *archives, config.logs_dir]
+def wanted_parts(options: argparse.Namespace) -> "list[tuple[str, Any]]":
+    """The parts by name, each with what installs it."""
+    from _setup import hook, schedule, service
+
+    parts: "list[tuple[str, Any]]" = []
+    if options.hook:
+        parts.append(("hook", hook.install))
+    if options.watcher:
+        parts.append(("watcher", service.install))
+    if options.cron:
+        parts.append(("cron", lambda run: schedule.install(run, options.cron)))
+    return parts
 
 
-def begin_log(config: Config) -> None:
-    """Write the first observations.md, unless an observer has begun one meanwhile."""
-    with lock(config.private_dir / "memory.lock", MEMORY_LOCK_WAIT_SECONDS):
-        if read_bytes(config.observations_path) is None:
-            replace_file(config.observations_path, HEAD.encode("utf-8"))
-
-
-def tell(run: Run, packages: Packages, made: Sequence[str]) -> None:
-    """Say what was done and what is left to do."""
+def tell_made(run: Run, packages: Packages, made: Sequence[str]) -> None:
+    """Say what was made."""
     if packages.place != "missing":
         run.say(f"setup: packages in order, in {place_in_words(packages.place)}")
     for path in made:
         run.say(f"setup: {'would make' if run.dry_run else 'made'} {path}")
     if not made:
         run.say(f"setup: memory in order, in {run.config.memory_dir}")
-    run.say("setup: left to do:")
-    for number, step in enumerate(left_to_do(run.config), 1):
+
+
+def tell_left(run: Run, steps: Sequence[str]) -> None:
+    """Say what is left to do."""
+    if steps:
+        run.say("setup: left to do:")
+    for number, step in enumerate(steps, 1):
         run.say(f"  {number}. {step}")
 
 
@@ -175,88 +193,6 @@ def facts_of(config: Config, packages: Packages) -> "dict[str, Any]":
     }
 
 
-def left_to_do(config: Config) -> "list[str]":
-    """What only the person can do, a sentence each."""
-    steps = []
-    if not config.sessions_dir.is_dir() and not config.store_path.exists():
-        steps.append(
-            f"no sessions of OpenClaw in {config.sessions_dir} yet: talk to the agent once, or set SESSIONS_DIR "
-            f"or OPENCLAW_AGENT_ID in {config.workspace / '.env'}"
-        )
-    steps.append(
-        "have cron run the observer every 15 minutes: crontab -e, then add the line\n"
-        f"     {cron_line(config)}"
-    )
-    kept_out = [
-        name
-        for name, origin in sorted(config.origins.items())
-        if origin == "environment"
-        and name not in ("OPENCLAW_WORKSPACE", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME")
-    ]
-    if kept_out:
-        steps.append(
-            f"cron does not see this shell's variables: write {', '.join(kept_out)} into {config.workspace / '.env'}"
-        )
-    if config.provider == "none":
-        steps.append(
-            "nothing has to be done about a model: without a key the built-in extractor picks the observations; "
-            f"for a model put OPENROUTER_API_KEY, or LLM_BASE_URL and LLM_MODEL, into {config.workspace / '.env'}"
-        )
-    return steps
-
-
-def cron_line(config: Config) -> str:
-    """The line for crontab, where % has a meaning of its own."""
-    command = [sys.executable, str(SKILL / "scripts" / "observer.py"), "--trigger", "cron", "--quiet"]
-    # A skill that is a link knows its workspace only by the path it is called by, which cron does not use.
-    command += ["--workspace", str(config.workspace)]
-    if (
-        config.origins["OPENCLAW_STATE_DIR"] == "environment"
-        or config.origins["OPENCLAW_HOME"] == "environment"
-    ):
-        command.insert(0, f"OPENCLAW_STATE_DIR={config.state_dir}")
-    return "*/15 * * * * " + " ".join(map(_quoted, command)).replace("%", "\\%") + " >/dev/null"
-
-
-def _quoted(word: str) -> str:
-    """A word for the shell; an assignment keeps its name bare."""
-    name, equals, value = word.partition("=")
-    return f"{name}={shlex.quote(value)}" if equals and name.isidentifier() else shlex.quote(word)
-
-
-# Looking only --------------------------------------------------------------------------------------------------------
-
-
-def who_reads(config: Config) -> str:
-    """The provider in words, with what the person should know of it."""
-    if config.provider == "none":
-        return "the built-in extractor (nothing leaves this machine)"
-    if config.provider == "openclaw":
-        return "OpenClaw's own model (openclaw infer model run)"
-    key = "with a key" if config.api_key else "without a key"
-    return f"{config.observer_models[0]} at {config.base_url}, {key}"
-
-
-def check(run: Run, packages: Packages) -> Result:
-    """Say what is in order and what is missing; exit code 3 unless everything needed is there."""
-    from _transcripts import find_sessions
-
-    config = run.config
-    writable = os.access(config.memory_dir, os.W_OK) and os.access(config.private_dir, os.W_OK)
-    in_order = (packages.place != "missing", writable, os.access(config.observations_path, os.R_OK | os.W_OK))
-    for name, found in zip(LOOKED_FOR, in_order):
-        run.say(f"setup: {name}: {'in order' if found else 'missing or out of reach'}")
-    transcripts = find_sessions(config).found_any
-    run.say(f"setup: sessions of OpenClaw in {config.sessions_dir}: {'found' if transcripts else 'none yet'}")
-    run.say(f"setup: who reads the conversations: {who_reads(config)}")
-    lacking = [name for name, found in zip(LOOKED_FOR, in_order) if not found]
-    facts = {**facts_of(config, packages), "missing": lacking, "transcripts": transcripts}
-    if lacking:
-        what = f"not set up: {', '.join(lacking)} missing or not writable"
-        return _cli.failed(ConfigError(what, "run: python3 scripts/setup.py"), facts)
-    return Result("ok", "in_order", facts)
-
-
 # The command line ----------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +202,10 @@ def build_parser(documentation: str) -> _cli.Parser:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--try", dest="try_out", action="store_true", help="observe into a throw-away folder")
     kind.add_argument("--check", action="store_true", help="report what is in order; change nothing")
+    kind.add_argument("--uninstall", action="store_true", help="remove what setup installed, but for memory")
+    parser.add_argument("--hook", action="store_true", help="install and enable the gateway hook")
+    parser.add_argument("--watcher", action="store_true", help="run the watcher as a service of the user")
+    parser.add_argument("--cron", choices=SCHEDULERS, help="schedule the jobs, or print the lines for that")
     parser.add_argument(
         "--provider", choices=PROVIDERS, help="with --try: who reads the conversation (default: none)"
     )

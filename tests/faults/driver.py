@@ -1,9 +1,9 @@
-"""Runs the observer many times over in children of one process, each child with a fault put into its system calls.
+"""Runs a layer many times over in children of one process, each child with a fault put into its system calls.
 
-Reads one JSON task a line on stdin: {"argv", "env", "fault", "number"}; answers each with {"code", "signal", "calls"}.
-Faults: "none", "kill" (SIGKILL instead of the nth call), "killed" (SIGKILL right after it), "fail" (the nth call fails
-with ENOSPC), "fail-on" (it and all after it), "short" (the nth write takes half and then the disk is full), "torn" (it
-takes half and SIGKILL comes), "late" (SIGKILL after `number` milliseconds).
+Reads one JSON task a line on stdin: {"layer", "argv", "env", "fault", "number"}; answers each with {"code", "signal",
+"calls"}. Faults: "none", "kill" (SIGKILL instead of the nth call), "killed" (SIGKILL right after it), "fail" (the nth
+call fails with ENOSPC), "fail-on" (it and all after it), "short" (the nth write takes half and then the disk is full),
+"torn" (it takes half and SIGKILL comes), "late" (SIGKILL after `number` milliseconds).
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 import filelock  # noqa: E402, F401
+import jsonschema  # noqa: E402, F401
 
 import _answer  # noqa: E402, F401 (loaded before the fork, so that children start at once)
 import _extract  # noqa: E402, F401
 import _gate  # noqa: E402, F401
 import _llm  # noqa: E402, F401
+import _reflect  # noqa: E402, F401
+import dream_cycle  # noqa: E402
 import observer  # noqa: E402
+import reflector  # noqa: E402
 
+LAYERS = {"observer": observer.main, "reflector": reflector.main, "dream_cycle": dream_cycle.main}
 CALLS = ("open", "write", "fsync", "replace", "unlink", "truncate", "ftruncate", "mkdir", "fchmod")
 
 
@@ -65,14 +70,14 @@ def put_in(fault: str, number: int, calls: int) -> None:
 
 
 def child(task: "dict[str, Any]", calls: int) -> None:
-    """The observer with its faults; never returns."""
+    """The layer with its faults; never returns."""
     os.environ.clear()
     os.environ.update(task["env"])
     sink = os.open(os.devnull, os.O_RDWR)
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     put_in(task["fault"], task["number"], calls)
-    os._exit(observer.main(task["argv"]))
+    os._exit(LAYERS[task["layer"]](task["argv"]))
 
 
 def carry_out(task: "dict[str, Any]") -> "dict[str, Any]":

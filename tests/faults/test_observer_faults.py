@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,35 +11,9 @@ from typing import Any
 import pytest
 
 import fake_model
-from observer_testing import Home, at, iso
+from fault_testing import Driver, copy_of, snapshot
+from observer_testing import Home, at
 from transcript_builders import SID, SID_2
-
-NOW = at("09:30")
-
-
-class Driver:
-    """A running faults/driver.py."""
-
-    def __init__(self) -> None:
-        command = [sys.executable, str(Path(__file__).parent / "driver.py")]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> "Driver":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=30)
-
-    def run(self, home: Home, *flags: str, fault: str = "none", number: int = 0) -> "dict[str, Any]":
-        """One observer run in `home`."""
-        argv = ["--now", iso(NOW), *flags]
-        task = {"argv": argv, "env": home.environ, "fault": fault, "number": number}
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps(task) + "\n")
-        self._process.stdin.flush()
-        told = json.loads(self._process.stdout.readline())
-        assert isinstance(told, dict)
-        return told
 
 
 @pytest.fixture(scope="module")
@@ -70,21 +41,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
         newer.start(SID_2, "agent:main:telegram:direct:7", at=at("09:05"))
         newer.user(SID_2, "I want to run the Hamburg marathon on 25 April 2027.", at=at("09:06"))
     return home
-
-
-def snapshot(home: Home) -> "dict[str, bytes]":
-    """All files of memory/ but locks and what is kept about calls, by name."""
-    files = (path for path in sorted(home.memory.rglob("*")) if path.is_file())
-    return {
-        str(path.relative_to(home.memory)): path.read_bytes()
-        for path in files
-        if not path.name.endswith(".lock") and path.name not in ("calls.json", "observations.before-rewrite")
-    }
-
-
-def copy_of(prepared: Home, folder: Path) -> Home:
-    shutil.copytree(prepared.folder, folder, dirs_exist_ok=True)
-    return Home(folder)
 
 
 @pytest.fixture(scope="module")

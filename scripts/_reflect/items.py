@@ -1,0 +1,163 @@
+"""The log as a reflection sees it: its observations, each with its age and why it must not leave."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, tzinfo
+
+from _compat import parse_instant
+from _gate.dates import Mention, mentions, relative
+from _gate.numerals import ascii_digits
+from _gate.recorded import is_bound_to_its_day
+from _observations import HIGH, HIGH_FROM, LOW, Entry, Observation, parse_log, tidy
+
+RECENT = timedelta(hours=24)
+LOW_DAYS = 7
+# Days after which an observation of a type may go (schemas/observation-format.md).
+LIFETIMES: Mapping[str, float] = {
+    "event": 14,
+    "context": 30,
+    "fact": 90,
+    "preference": 180,
+    "goal": 365,
+    "habit": 365,
+    "rule": float("inf"),
+}
+# A day without a year that lies further back than this when it is said means the one to come.
+_LONG_PAST_DAYS = 60
+_MEASURE = re.compile(
+    r"\b(?:an?|per|each|every|pro|jede[nrms]?|im|par|al|por|cada|ogni|elke) "
+    r"(?:day|week|month|year|tag|woche|monat|jahr|mois|an|semaine|mes|año|semana|mese|anno|settimana|maand|jaar)\b"
+    r"(?! ago)|\b\d+ (?:weeks?|months?|years?) old\b",
+    re.I,
+)
+_METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One observation of the log. `text` is all that it says, its children included. `protected` is why it must not
+    leave ("" when it may): "provisional", "high", "type", "future", "recent" or "never"."""
+
+    entry: Entry
+    observation: Observation
+    position: int
+    text: str
+    protected: str
+    age_days: "int | None"
+
+    @property
+    def moment(self) -> "tuple[str, str, int]":
+        """For putting items in the order in which they were said; without a time, at the end of the day."""
+        return self.observation.date, self.observation.time or "24:00", self.position
+
+    @property
+    def has_children(self) -> bool:
+        return self.text != self.observation.text
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the same words on another day mean another thing."""
+        return is_tied_to_its_day(replace(self.observation, text=self.text))
+
+    @property
+    def lifetime(self) -> float:
+        """Days after which it may go."""
+        ttl = self.observation.ttl
+        if re.fullmatch(r"\d{1,6}(?:\.\d{1,3})?", ttl):
+            return float(ttl)
+        return float("inf") if ttl == "never" else LIFETIMES[self.observation.type]
+
+    @property
+    def is_stale(self) -> bool:
+        """A passing detail whose time is over. Preferences stay: what somebody likes never goes by its age alone."""
+        observation = self.observation
+        if self.protected or self.age_days is None or observation.priority != LOW:
+            return False
+        kept_longer = bool(observation.ttl) and self.age_days < self.lifetime
+        return self.age_days > LOW_DAYS and observation.type != "preference" and not kept_longer
+
+
+def is_tied_to_its_day(observation: Observation) -> bool:
+    """As in the gate, but for measures: "950 euros a month" and "9 years old" do not count from the day."""
+    plain = tidy(_MEASURE.sub("each", observation.text))
+    return is_bound_to_its_day(replace(observation, text=plain))
+
+
+def read_items(log: str, now: datetime, zone: tzinfo) -> "tuple[Item, ...]":
+    """The observations of a log, in the order of the file."""
+    found = []
+    for position, entry in enumerate(parse_log(log)):
+        if entry.observation is not None:
+            found.append(_item(entry, entry.observation, position, now, zone))
+    return tuple(found)
+
+
+def _item(entry: Entry, observation: Observation, position: int, now: datetime, zone: tzinfo) -> Item:
+    children = [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
+    text = tidy("; ".join([observation.text, *filter(None, map(tidy, children))]))
+    today = now.astimezone(zone).date()
+    said = date.fromisoformat(observation.date) if observation.date else None
+    age = (today - said).days if said else None
+    return Item(entry, observation, position, text, _protection(observation, text, now, zone), age)
+
+
+def _protection(observation: Observation, text: str, now: datetime, zone: tzinfo) -> str:
+    today = now.astimezone(zone).date()
+    if observation.source == "provisional":
+        return "provisional"
+    if observation.priority == HIGH or observation.importance >= HIGH_FROM:
+        return "high"
+    if observation.type in ("rule", "goal"):
+        return "type"
+    if observation.ttl == "never":
+        return "never"
+    said = date.fromisoformat(observation.date) if observation.date else today
+    if said > today or names_a_day_to_come(text, said, today):
+        return "future"
+    return "recent" if _is_recent(observation, now, zone) else ""
+
+
+def _is_recent(observation: Observation, now: datetime, zone: tzinfo) -> bool:
+    """Said in the last 24 hours; without a time, at the end of its day."""
+    if not observation.date:
+        return False
+    clock = observation.time or "23:59"
+    moment = parse_instant(f"{observation.date}T{clock}:00", zone)
+    return moment is not None and now - moment <= RECENT
+
+
+def names_a_day_to_come(text: str, said: date, today: date) -> bool:
+    """Whether a text that was said on a day names today or a later day: a date, or what a relative word can mean."""
+    return any(day >= today for day in days_named(text, said))
+
+
+def days_named(text: str, said: date) -> "list[date]":
+    """The days that a text which was said on a day can mean: dates, and what relative words stand for."""
+    words = relative(text, said)
+    days = [_last_day(mention, said) for mention in mentions(ascii_digits(text))]
+    days += [said + timedelta(days=offset) for offset in words.offsets if offset > 0]
+    return days + [_next(said, weekday) for weekday in words.weekdays]
+
+
+def _last_day(mention: Mention, said: date) -> date:
+    """The last day that a mention can mean; of a bare year the first, or all that names this year would stay."""
+    if not mention.month:
+        return date(mention.year, 1, 1)
+    year = mention.year or _year_meant(mention, said)
+    last = calendar.monthrange(year, mention.month)[1]
+    return date(year, mention.month, min(mention.day or last, last))
+
+
+def _year_meant(mention: Mention, said: date) -> int:
+    """The year of a day that was named without one: this year's, or next year's when that is long past."""
+    days_before = (said.month - mention.month) * 30.4 + said.day - (mention.day or 15)
+    return said.year + 1 if days_before > _LONG_PAST_DAYS else said.year
+
+
+def _next(said: date, weekday: int) -> date:
+    """The first such weekday after the day on which it was said."""
+    return said + timedelta(days=(weekday - said.weekday() - 1) % 7 + 1)

@@ -1,0 +1,199 @@
+"""OpenClaw's own cron: its gateway runs our jobs. Everything goes through `openclaw cron`, which needs the gateway."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from _cli import Run
+from _errors import ConfigError
+from _setup import host
+from _setup.parts import Outcome, state_of
+
+# What `openclaw cron add` of 2026.7.1 and 2026.9.6 takes, as far as we use it.
+NEWEST = frozenset(
+    "--agent --command --command-argv --command-env --cron --declaration-key --every --json --light-context --message"
+    " --name --no-deliver --session --timeout-seconds --tools".split()
+)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A job as OpenClaw is told of it. Without `words` it is a turn of the agent with `message`."""
+
+    name: str
+    key: str
+    agent: str
+    schedule: "tuple[str, str]"
+    words: "tuple[str, ...]"
+    variables: Mapping[str, str]
+    message: str
+    longest_seconds: int
+
+
+def flags_known() -> "frozenset[str]":
+    """The flags that the installed `openclaw cron add` lists."""
+    ended = host.succeed("openclaw", "cron", "add", "--help")
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ended.out.decode("utf-8", "replace")))
+
+
+def add_words(job: Declared, flags: "frozenset[str]") -> "list[str]":
+    """The words behind `openclaw` that declare the job, with the flags that there are."""
+    words = ["cron", "add", "--name", job.name, *job.schedule, "--agent", job.agent]
+    words += ["--declaration-key", job.key] if "--declaration-key" in flags else []
+    if job.words and "--command-argv" in flags:
+        words += ["--command-argv", json.dumps(list(job.words))]
+        for name, value in sorted(job.variables.items()):
+            words += ["--command-env", f"{name}={value}"]
+    elif job.words and "--command" in flags:
+        words += ["--command", with_variables(job)]
+    else:
+        words += ["--session", "isolated", "--message", turn_message(job)]
+        words += ["--light-context"] if "--light-context" in flags else []
+        words += ["--tools", "exec" if job.words else "exec,read"] if "--tools" in flags else []
+    words += ["--no-deliver"] if "--no-deliver" in flags else []
+    return [*words, "--timeout-seconds", str(job.longest_seconds), "--json"]
+
+
+def turn_message(job: Declared) -> str:
+    """What the agent is asked to do, where OpenClaw cannot run a command by itself."""
+    return job.message or f"Run this one command with the exec tool and then stop: {with_variables(job)}"
+
+
+def with_variables(job: Declared) -> str:
+    """The command for a shell."""
+    set_before = [f"{name}={value}" for name, value in sorted(job.variables.items())]
+    return shlex.join(["env", *set_before, *job.words] if set_before else list(job.words))
+
+
+def as_line(job: Declared, flags: "frozenset[str]") -> str:
+    """The same for a person to type."""
+    return shlex.join(["openclaw", *add_words(job, flags)])
+
+
+# Asking the gateway --------------------------------------------------------------------------------------------------
+
+
+def ask(*words: str) -> "dict[str, Any]":
+    """What `openclaw cron ...` answers. Raises ConfigError; one that names the way out when there is no gateway."""
+    if host.find("openclaw") is None:
+        raise ConfigError(
+            "there is no program `openclaw` in PATH",
+            "give the PATH that has it, or use: setup.py --cron system",
+        )
+    ended = host.run_program("openclaw", *words)
+    if ended.code == 0:
+        return host.json_in(ended)
+    # 2026.9: "Gateway not reachable at ..."; 2026.7: "GatewayTransportError: gateway closed (1006 ...)"
+    if re.search(
+        r"gateway not reachable|ECONNREFUSED|GatewayTransportError|gateway closed", ended.text, re.IGNORECASE
+    ):
+        raise ConfigError(
+            "OpenClaw's cron is run by its gateway, and that is not running",
+            "start it: openclaw gateway start (the service) or openclaw gateway run; or use: setup.py --cron system",
+        )
+    raise ConfigError(
+        f"`openclaw {' '.join(words[:2])}` failed: {ended.first_words}", "see: openclaw cron --help"
+    )
+
+
+def all_jobs() -> "list[dict[str, Any]]":
+    """Every job of the gateway, the disabled ones too."""
+    found = ask("cron", "list", "--all", "--json").get("jobs")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def is_ours(there: Mapping[str, Any], name: str, key: str) -> bool:
+    """True for a job that setup declared; where OpenClaw keeps no key, the name tells."""
+    found = there.get("declarationKey")
+    return bool(found == key if found else there.get("name") == name and is_our_command(there))
+
+
+def is_our_command(there: Mapping[str, Any]) -> bool:
+    """True for a job that runs one of our scripts as setup writes it, not as a person would."""
+    payload = there.get("payload")
+    told = json.dumps(payload) if isinstance(payload, Mapping) else ""
+    return "/scripts/" in told and "--workspace" in told
+
+
+def ours_there(names: "Sequence[tuple[str, str]]") -> "list[str]":
+    """Which of the (name, key) pairs the gateway has, by name. Raises ConfigError when it cannot be asked."""
+    there = all_jobs()
+    return [name for name, key in names if any(is_ours(one, name, key) for one in there)]
+
+
+# Installing and removing ---------------------------------------------------------------------------------------------
+
+
+def install(run: Run, wanted: "Sequence[Declared]") -> Outcome:
+    """Declare every job; those that are there in the same form stay."""
+    there = all_jobs()
+    flags = flags_known()
+    states = {}
+    for job in wanted:
+        states[job.name] = declare(run, job, there, flags)
+        run.say(f"setup: cron: {job.name}: {states[job.name]}")
+        warn_of_doubles(run, job, there)
+    changed = any(state != "in order" for state in states.values())
+    by_command = bool({"--command-argv", "--command"} & flags)
+    if not by_command:
+        run.say("setup: cron: this OpenClaw runs no commands by itself: every run is a short turn of a model")
+    return Outcome(state_of(run, changed), {"where": "openclaw", "jobs": states, "without_model": by_command})
+
+
+def declare(run: Run, job: Declared, there: "Sequence[Mapping[str, Any]]", flags: "frozenset[str]") -> str:
+    """Make OpenClaw have the job; what came of that, in words."""
+    same = [one for one in there if is_ours(one, job.name, job.key)]
+    if run.dry_run:
+        return "would be declared anew" if same else "would be added"
+    if "--declaration-key" in flags:
+        told = ask(*add_words(job, flags))
+        return "added" if told.get("created") else "changed" if told.get("updated") else "in order"
+    if len(same) == 1 and says_the_same(same[0], job):
+        return "in order"
+    for one in same:
+        ask("cron", "rm", str(one.get("id")), "--json")
+    ask(*add_words(job, flags))
+    return "changed" if same else "added"
+
+
+def says_the_same(there: Mapping[str, Any], job: Declared) -> bool:
+    """True when a job of an OpenClaw without keys asks for this already."""
+    payload, schedule = there.get("payload"), there.get("schedule")
+    if not isinstance(payload, Mapping) or not isinstance(schedule, Mapping):
+        return False
+    times = (schedule.get("expr"), milliseconds_as_words(schedule.get("everyMs")))
+    return payload.get("message") == turn_message(job) and job.schedule[1] in times
+
+
+def milliseconds_as_words(number: object) -> "Optional[str]":
+    """900000 as "15m", 3600000 as "1h"."""
+    if not isinstance(number, int):
+        return None
+    return f"{number // 3_600_000}h" if number % 3_600_000 == 0 else f"{number // 60_000}m"
+
+
+def warn_of_doubles(run: Run, job: Declared, there: "Sequence[Mapping[str, Any]]") -> None:
+    """Name a job of the same name that is not ours: both would run."""
+    for one in there:
+        if one.get("name") == job.name and not is_ours(one, job.name, job.key):
+            run.say(
+                f"setup: cron: there is another job {job.name}; if it does the same: openclaw cron rm {one.get('id')}"
+            )
+
+
+def uninstall(run: Run, names: "Sequence[tuple[str, str]]") -> Outcome:
+    """Remove our jobs."""
+    if host.find("openclaw") is None:
+        return Outcome("unchanged")
+    removed = []
+    for one in all_jobs():
+        if any(is_ours(one, name, key) for name, key in names):
+            removed.append(str(one.get("name")))
+            if not run.dry_run:
+                ask("cron", "rm", str(one.get("id")), "--json")
+    return Outcome(state_of(run, bool(removed)), {"jobs": removed})

@@ -1,0 +1,69 @@
+"""Where the files of one memory folder are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Places:
+    """The files of one memory folder. `observations` may be a symbolic link."""
+
+    observations: Path
+    private: Path
+
+    @property
+    def state(self) -> Path:
+        return self.private / "state.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.private / "journal.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.private / "ledger.jsonl"
+
+    @property
+    def calls(self) -> Path:
+        return self.private / "calls.json"
+
+    @property
+    def brief(self) -> Path:
+        return self.private / "brief.txt"
+
+    @property
+    def run_lock(self) -> Path:
+        """Held for a whole observer run, so that two of them do not pay for the same question."""
+        return self.private / "observer.lock"
+
+    @property
+    def reflector_lock(self) -> Path:
+        """Held for a whole reflector run."""
+        return self.private / "reflector.lock"
+
+    @property
+    def reflections(self) -> Path:
+        """Where the lines are that left the log in a reflection, a file for each day."""
+        return self.observations.parent / "archive" / "reflections"
+
+    @property
+    def backups(self) -> Path:
+        """Copies of the log as it was before a reflection."""
+        return self.observations.parent / "observation-backups"
+
+    @property
+    def calls_lock(self) -> Path:
+        """Held while calls.json is changed: an observer and a reflector may ask models at the same time."""
+        return self.private / "calls.lock"
+
+    @property
+    def markers(self) -> Path:
+        """Where OpenClaw's gateway hook says that a session ended or is to be compacted."""
+        return self.private / "markers"
+
+    @property
+    def memory_lock(self) -> Path:
+        """Held only while files are read and written, never during a model call."""
+        return self.private / "memory.lock"

@@ -1,0 +1,113 @@
+"""A new version of the log brought together with what others did to the log meanwhile.
+
+Pure: three texts in, one out. An observation is known again by its day, time, words and children, so that one whose
+metadata has changed (an id, a lowered importance) is still the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from _observations import Entry, last_heading, parse_log
+
+Key = tuple[str, ...]
+_METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
+
+
+def key_of(entry: Entry) -> Key:
+    """What an entry is known again by, whatever its metadata and mark are."""
+    observation = entry.observation
+    if observation is None:
+        return (entry.kind, entry.raw.strip())
+    children = [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
+    return ("observation", observation.date, observation.time, observation.text, *map(str.strip, children))
+
+
+def says_something(entry: Entry) -> bool:
+    """False for blank lines and for date lines, which say nothing by themselves."""
+    return entry.kind != "date" and bool(entry.raw.strip())
+
+
+def redrafted(base: str, new: str, current: str) -> str:
+    """`new`, which was made from `base`, with all that others did to `base` on the way to `current`.
+
+    What they added is in it, at the end; what they removed is not; where they changed an entry, theirs stands. Doing
+    it twice is doing it once.
+    """
+    if current in (base, new):
+        return new
+    before, theirs, ours = (_by_key(parse_log(text)) for text in (base, current, new))
+    added = _beyond(parse_log(current), before, ours)
+    edited = {entry.observation.id: entry for entry in added if entry.observation and entry.observation.id}
+    kept: "list[str]" = []
+    placed: "set[str]" = set()
+    for entry in parse_log(new):
+        name = entry.observation.id if entry.observation else ""
+        if name and name in edited:
+            if name not in placed:
+                kept.append(edited[name].raw)
+            placed.add(name)
+        elif not (says_something(entry) and _was_removed(entry, before, theirs)):
+            kept.append(_newest(entry, before, theirs))
+    late = [entry for entry in added if not (entry.observation and entry.observation.id in placed)]
+    return with_entries("\n".join(kept), late)
+
+
+def with_entries(text: str, entries: "Iterable[Entry]") -> str:
+    """The log with entries added at its end to the byte, observations under their days."""
+    parts = [text] if not text or text.endswith("\n") else [text, "\n"]
+    day = last_heading(parse_log(text))
+    for entry in entries:
+        if entry.kind == "heading":
+            day = ""
+        if entry.observation and entry.observation.date != day:
+            day = entry.observation.date
+            parts.append(f"\nDate: {day}\n\n" if day else "\n## Without a date\n\n")
+        parts.append(entry.raw + "\n")
+    return "".join(parts)
+
+
+def additions(base: str, current: str) -> "list[Entry]":
+    """The entries of `current` that say something and are not in `base`, in their order."""
+    return _beyond(parse_log(current), _by_key(parse_log(base)), {})
+
+
+def _by_key(entries: "Iterable[Entry]") -> "dict[Key, list[Entry]]":
+    found: "dict[Key, list[Entry]]" = {}
+    for entry in entries:
+        if says_something(entry):
+            found.setdefault(key_of(entry), []).append(entry)
+    return found
+
+
+def _beyond(
+    entries: "Sequence[Entry]", before: "dict[Key, list[Entry]]", ours: "dict[Key, list[Entry]]"
+) -> "list[Entry]":
+    """The entries of which there are more than in either of the other two."""
+    left = {key: max(len(before.get(key, ())), len(ours.get(key, ()))) for key in {*before, *ours}}
+    found = []
+    for entry in entries:
+        if not says_something(entry):
+            continue
+        key = key_of(entry)
+        if left.get(key, 0):
+            left[key] -= 1
+        else:
+            found.append(entry)
+    return found
+
+
+def _was_removed(entry: Entry, before: "dict[Key, list[Entry]]", theirs: "dict[Key, list[Entry]]") -> bool:
+    """Whether somebody took an entry out of the log that the new version still has."""
+    key = key_of(entry)
+    return key in before and key not in theirs
+
+
+def _newest(entry: Entry, before: "dict[Key, list[Entry]]", theirs: "dict[Key, list[Entry]]") -> str:
+    """The text of an entry: theirs where they changed its metadata since, else that of the new version."""
+    key = key_of(entry)
+    found = theirs.get(key, ())
+    if len(found) == 1 and len(before.get(key, ())) == 1 and found[0].raw != before[key][0].raw:
+        return found[0].raw
+    return entry.raw

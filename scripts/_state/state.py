@@ -1,0 +1,162 @@
+"""state.json: cursors, counters and marks. And calls.json, what is kept about asking models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional
+
+from _files import append_file, private_folder, read_bytes, replace_file
+from _ledger import first_sight, highest_given, rows_as_bytes, still_provisional
+from _state.places import Places
+from _transcripts.message import Cursor, Cursors
+
+SCHEMA = 1
+# What reading JSON of another shape than ours ends in.
+DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Provisional:
+    """A line that stands in for a model's answer: the SHA-256 of its bytes, so that one which a person has edited is
+    told, and the uids of the messages that the answer has to cover."""
+
+    line: str
+    uids: "tuple[str, ...]"
+
+
+@dataclass(frozen=True)
+class State:
+    """state.json. `since_ms` is the moment (epoch milliseconds) from which everything said is observed; 0 before the
+    first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
+    of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
+    observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
+    processed, for `.observer-last-hash`; `brief_of` the SHA-256 of the log that brief.txt was made from.
+    `reflected_at` is when the log was last reflected on to the end, `reflected_words` its size then; `reflect_from` the
+    day ("YYYY-MM-DD") with which a reflection that stopped midway goes on."""
+
+    since_ms: int = 0
+    cursors: Mapping[str, Cursor] = field(default_factory=dict)
+    backfill: Mapping[str, Cursor] = field(default_factory=dict)
+    backfill_from_ms: int = -1
+    provisional: "Mapping[str, Provisional]" = field(default_factory=dict)
+    provisional_upto: Mapping[str, Cursor] = field(default_factory=dict)
+    highest: Mapping[str, int] = field(default_factory=dict)
+    stuck: Mapping[str, int] = field(default_factory=dict)
+    failures_in_row: int = 0
+    last_good_run: str = ""
+    last_failure: str = ""
+    last_hash: str = ""
+    brief_of: str = ""
+    reflected_at: str = ""
+    reflected_words: int = 0
+    reflect_from: str = ""
+
+    def as_json(self) -> "dict[str, Any]":
+        """The object that stands in state.json."""
+        return {
+            "schema": SCHEMA,
+            "since_ms": self.since_ms,
+            "cursors": _cursors_out(self.cursors),
+            "backfill": _cursors_out(self.backfill),
+            "backfill_from_ms": self.backfill_from_ms,
+            "provisional": {name: [found.line, *found.uids] for name, found in self.provisional.items()},
+            "provisional_upto": _cursors_out(self.provisional_upto),
+            "highest": dict(self.highest),
+            "stuck": dict(self.stuck),
+            "failures_in_row": self.failures_in_row,
+            "last_good_run": self.last_good_run,
+            "last_failure": self.last_failure,
+            "last_hash": self.last_hash,
+            "brief_of": self.brief_of,
+            "reflected_at": self.reflected_at,
+            "reflected_words": self.reflected_words,
+            "reflect_from": self.reflect_from,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "State":
+        """The inverse of `as_json`. Raises one of DAMAGED on what is no state."""
+        return cls(
+            since_ms=int(data["since_ms"]),
+            cursors=_cursors_in(data.get("cursors", {})),
+            backfill=_cursors_in(data.get("backfill", {})),
+            backfill_from_ms=int(data.get("backfill_from_ms", -1)),
+            provisional={
+                str(k): Provisional(str(v[0]), tuple(v[1:])) for k, v in data.get("provisional", {}).items()
+            },
+            provisional_upto=_cursors_in(data.get("provisional_upto", {})),
+            highest={str(k): int(v) for k, v in data.get("highest", {}).items()},
+            stuck={str(k): int(v) for k, v in data.get("stuck", {}).items()},
+            failures_in_row=int(data.get("failures_in_row", 0)),
+            last_good_run=str(data.get("last_good_run", "")),
+            last_failure=str(data.get("last_failure", "")),
+            last_hash=str(data.get("last_hash", "")),
+            brief_of=str(data.get("brief_of", "")),
+            reflected_at=str(data.get("reflected_at", "")),
+            reflected_words=int(data.get("reflected_words", 0)),
+            reflect_from=str(data.get("reflect_from", "")),
+        )
+
+
+def _cursors_out(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
+    return {key: cursor.as_json() for key, cursor in cursors.items()}
+
+
+def _cursors_in(data: Mapping[str, Any]) -> Cursors:
+    return Cursors(dict(data))
+
+
+def load_state(places: Places) -> State:
+    """Read state.json. Lost or damaged, it begins anew where the ledger says that observing began: without a cursor
+    each message is looked up among those that the ledger names as covered."""
+    data = read_bytes(places.state)
+    found = _state_in(data) if data is not None else None
+    if found is not None and found.since_ms:
+        return found
+    since = first_sight(places.ledger)
+    if since is None:
+        return found or State(highest=highest_given(places.ledger))
+    waiting = {name: Provisional(*found) for name, found in still_provisional(places.ledger).items()}
+    return State(since_ms=since, highest=highest_given(places.ledger), provisional=waiting)
+
+
+def save_state(places: Places, state: State) -> None:
+    """Replace state.json; a damaged one is kept beside it."""
+    old = read_bytes(places.state)
+    if old is not None and _state_in(old) is None:
+        replace_file(places.state.with_suffix(".damaged"), old)
+    # ASCII, with escapes: the name of a transcript, and so a session's id, need not be UTF-8.
+    new = json.dumps(state.as_json(), separators=(",", ":")).encode()
+    if new != old:
+        replace_file(places.state, new)
+
+
+def _state_in(data: bytes) -> Optional[State]:
+    """The state that these bytes are; None when they are damaged."""
+    try:
+        return State.from_json(json.loads(data))
+    except DAMAGED:
+        return None
+
+
+def begin(places: Places, state: State, at: str) -> None:
+    """Record the first run: from which moment on everything is observed. What a reflector left before stays."""
+    private_folder(places.private)
+    append_file(places.ledger, rows_as_bytes([{"e": "installed", "at": at, "since_ms": state.since_ms}]))
+    save_state(places, replace(load_state(places), since_ms=state.since_ms))
+
+
+def load_calls(places: Places) -> object:
+    """What is kept about asking models (calls.json); None when there is none, or it is damaged."""
+    data = read_bytes(places.calls)
+    try:
+        return json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def save_calls(places: Places, calls: Mapping[str, Any]) -> None:
+    """Replace calls.json, under its lock (`_calls.update_calls`)."""
+    replace_file(places.calls, json.dumps(calls, separators=(",", ":")).encode())

@@ -1,0 +1,86 @@
+"""Markers: what the gateway hook leaves, taken up by one and removed when it is settled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from _errors import StorageError
+from _markers import clear, read_markers, take
+
+
+def leave(folder: Path, name: str, **fields: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(json.dumps(fields), "utf-8")
+    return path
+
+
+def test_markers_come_oldest_first_with_what_they_say(tmp_path: Path) -> None:
+    leave(
+        tmp_path, "20-b.json", event="command:new", at_ms=20, session_id="0f0e", session_key="agent:main:main"
+    )
+    leave(tmp_path, "10-a.taken", event="session:compact:before", at_ms=10, session_file="/x/0f0e.jsonl")
+    leave(tmp_path, "30-c.tmp", event="command:new", at_ms=30)
+    first, second = read_markers(tmp_path)
+    assert (first.event, first.at_ms, first.session_file, first.taken) == (
+        "session:compact:before",
+        10,
+        "/x/0f0e.jsonl",
+        True,
+    )
+    assert (second.event, second.session_id, second.session_key, second.taken) == (
+        "command:new",
+        "0f0e",
+        "agent:main:main",
+        False,
+    )
+
+
+def test_no_folder_is_no_marker(tmp_path: Path) -> None:
+    assert read_markers(tmp_path / "markers") == []
+
+
+def test_a_folder_that_cannot_be_listed_is_no_silence(tmp_path: Path) -> None:
+    (tmp_path / "markers").write_text("", "utf-8")
+    with pytest.raises(StorageError, match="markers cannot be listed"):
+        read_markers(tmp_path / "markers")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"7", b"\xff", b"[" * 100_000, b'{"event":"x"}' + b" " * 100_001]
+)
+def test_what_is_no_marker_is_there_to_be_removed(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "1.json").write_bytes(content)
+    (found,) = read_markers(tmp_path)
+    assert (found.event, found.at_ms, found.session_id) == ("", 0, "")
+    assert clear([found]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fields_of_another_kind_count_as_empty(tmp_path: Path) -> None:
+    leave(tmp_path, "1.json", event=7, at_ms=True, session_id=None, session_key=["x"], session_file={})
+    (found,) = read_markers(tmp_path)
+    assert (found.event, found.at_ms, found.session_id, found.session_key, found.session_file) == (
+        "",
+        0,
+        "",
+        "",
+        "",
+    )
+
+
+def test_a_marker_is_taken_once_and_then_cleared(tmp_path: Path) -> None:
+    path = leave(tmp_path, "1-a.json", event="command:new", at_ms=1, session_id="0f0e")
+    (left,) = read_markers(tmp_path)
+    mine = take(left)
+    assert mine is not None and mine.taken and (mine.event, mine.session_id) == ("command:new", "0f0e")
+    assert take(mine) == mine
+    assert take(left) is None
+    assert not path.exists() and mine.path.exists()
+    assert clear([left]) == 1  # under either name
+    assert read_markers(tmp_path) == []
+    assert clear([mine]) == 1
