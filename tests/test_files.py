@@ -22,6 +22,7 @@ from _files import (
     decode,
     encode,
     lock,
+    lock_for_life,
     private_folder,
     read_bytes,
     read_lines,
@@ -352,6 +353,20 @@ def test_a_lock_is_held_by_one_and_free_again_afterwards(tmp_path: Path) -> None
         raise AssertionError("two hold the lock")
     with lock(path, 5.0):
         assert mode_of(path) == 0o600
+
+
+def test_a_lock_for_life_and_a_lock_keep_each_other_out(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "watcher.lock"
+    for first, second in ((lock_for_life, lock), (lock, lock_for_life), (lock_for_life, lock_for_life)):
+        with first(path), pytest.raises(BusyError, match="is held by another run"), second(path):
+            raise AssertionError("two hold the lock")
+    assert mode_of(path) == 0o600
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(StorageError, match="folder cannot be locked: Is a directory"),
+        lock_for_life(tmp_path / "folder"),
+    ):
+        raise AssertionError("locked a folder")
 
 
 def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
