@@ -32,6 +32,7 @@ EXIT_CODES = """exit codes: 0 ok, nothing to do or locked; 1 unexpected; 2 usage
 5 model failed, cursor not moved; 6 refused by a safety check, files unchanged; 130 interrupted"""
 GRACE_SECONDS = 10.0  # between asking a layer to end and killing it
 RESTARTED = "TOTAL_RECALL_RESTARTED"
+LOGGED_ENTRIES = 20
 LOG_NAMES = {"watcher": "observer-watcher"}  # where it is not the layer's own name
 
 
@@ -278,7 +279,7 @@ def _tell(
 
 def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
     """One line a run: time, status and numbers. Never text of a conversation, which no fact holds."""
-    facts = {name: value for name, value in told.items() if name not in ("layer", "schema", "error")}
+    facts = {name: _short(value) for name, value in told.items() if name not in ("layer", "schema", "error")}
     if "error" in told:
         facts["error"], facts["message"] = told["error"]["code"], told["error"]["message"]
     line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(facts, separators=(",", ":"))
@@ -286,6 +287,11 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
         append_log(config.logs_dir / f"{LOG_NAMES.get(layer, layer.replace('_', '-'))}.log", line)
     except TotalRecallError as problem:
         say_aloud(f"{layer}: no log written: {problem}")
+
+
+def _short(value: object) -> object:
+    """A fact for the log: of a long list only how long it is."""
+    return len(value) if isinstance(value, (list, dict)) and len(value) > LOGGED_ENTRIES else value
 
 
 def say_aloud(sentence: str) -> None:

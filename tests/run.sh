@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Install what the tests need and run them: ruff, mypy and pytest.
+# Install what the tests need and run them: ruff, mypy, pytest, and what drives a real OpenClaw.
 #
 #   bash tests/run.sh                 everything
 #   bash tests/run.sh -k cursor       only pytest, with these arguments
+#   bash tests/run.sh -m openclaw     only what drives a real OpenClaw
 #   PYTHON=python3.9 bash tests/run.sh    with another Python, 3.9 or newer (default: python3)
 #   LINT=0 bash tests/run.sh          without ruff and mypy
+#   OPENCLAW=0 bash tests/run.sh      without a real OpenClaw; with 1 it is an error when there cannot be one
 #
 # The packages go into a virtual environment of their own, one for each Python, in TOTAL_RECALL_TEST_ENVS
-# (default: ${XDG_CACHE_HOME:-~/.cache}/total-recall). It is used again until the requirements change.
+# (default: ${XDG_CACHE_HOME:-~/.cache}/total-recall). It is used again until the requirements change. OpenClaw (two
+# versions from npm, 1.2 GB) goes there as well, if npm is there and the registry can be reached.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -47,8 +50,19 @@ export PYTHONPYCACHEPREFIX=$environment/pycache
 # Two cores are enough; one process alone shows most about a failure that is looked for.
 workers=(-n 2 --dist loadfile)
 for argument in "$@"; do
-  case $argument in -n | -n[0-9]* | --pdb | -x | --numprocesses*) workers=() ;; esac
+  case $argument in -n | -n[0-9]* | --pdb | -x | --numprocesses* | openclaw) workers=() ;; esac
 done
+
+# A real OpenClaw: 2 to 3 minutes for each test. Prints why it cannot be had, nothing when it can.
+why_no_openclaw() {
+  if [ "${OPENCLAW:-}" = 0 ]; then
+    echo "OPENCLAW=0 was asked for"
+  elif ! command -v npm >/dev/null; then
+    echo "there is no npm in PATH"
+  else
+    "$bin/python" tests/openclaw/installed.py || true
+  fi
+}
 
 failed=0
 if [ $# -eq 0 ] && [ "${LINT:-1}" != 0 ]; then
@@ -60,4 +74,14 @@ if [ $# -eq 0 ] && [ "${LINT:-1}" != 0 ]; then
   fi
 fi
 "$bin/python" -m pytest ${workers[@]+"${workers[@]}"} "$@" || failed=1
+if [ $# -eq 0 ]; then
+  why=$(why_no_openclaw)
+  if [ -z "$why" ]; then
+    echo "In a real OpenClaw:"
+    "$bin/python" -m pytest -m openclaw --durations=0 --durations-min=1 tests/openclaw || failed=1
+  else
+    echo "Left out: what drives a real OpenClaw (tests/openclaw), because $why"
+    [ "${OPENCLAW:-}" != 1 ] || failed=1
+  fi
+fi
 exit $failed

@@ -417,6 +417,22 @@ def test_it_makes_private_folders_and_a_first_log(machine: Machine) -> None:
     assert mode_of(memory) == mode_of(machine.workspace / "logs") == 0o700
 
 
+def test_from_setup_on_everything_is_observed_however_late_the_first_observer_comes(machine: Machine) -> None:
+    assert machine.run("--now", "2026-11-30T09:00:00Z").code == 0
+    assert machine.run("--now", "2026-11-30T11:00:00Z").result["reason"] == "nothing_to_do"
+    store = JsonlStore(machine.sessions)
+    store.now = datetime(2026, 11, 30, 9, 30, tzinfo=timezone.utc)
+    store.user(store.start(), "My sister's wedding is on 14 June in Porto.")
+    observer = [
+        machine.python,
+        str(machine.skill / "scripts" / "observer.py"),
+        "--now",
+        "2026-11-30T15:00:00Z",
+    ]
+    done = subprocess.run(observer, env=machine.variables, capture_output=True, text=True)
+    assert json.loads(done.stdout)["observations_written"] == 1
+
+
 def test_memory_that_is_there_is_left_as_it_is(machine: Machine) -> None:
     memory = machine.workspace / "memory"
     memory.mkdir(parents=True, mode=0o755)

@@ -419,6 +419,20 @@ def test_another_memory_folder_after_sighup_is_watched_from_then_on(make: Make, 
     assert machine.end()[0] == 0
 
 
+def test_beside_an_openclaw_nobody_has_talked_to_no_observer_is_started(make: Make) -> None:
+    machine = make()
+    machine.start()
+    until(lambda: machine.events("watching"), "the watch")
+    machine.hang_up()
+    store = machine.jsonl()
+    session = store.start()
+    for number in range(40):
+        store.user(session, f"line {number}")
+    until(lambda: machine.started("observer.py"), "the observer")
+    (first,) = machine.events("started")
+    assert first["lines"] >= 40
+
+
 def test_a_second_watcher_of_the_same_memory_ends_at_once(make: Make) -> None:
     machine = make()
     first = machine.begin()

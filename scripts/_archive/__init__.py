@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from _archive.append import Block, append_block, block_for
-from _archive.chunks import Chunk, chunk_of, new_chunks, read_chunks, render_chunks
+from _archive.chunks import Chunk, chunk_of, read_chunks, render_chunks
 from _archive.observations import (
     ArchivedObservation,
-    new_observations,
     observation_of,
     read_observations,
     render_observations,
@@ -25,8 +24,6 @@ __all__ = [
     "chunk_of",
     "headings",
     "is_one_line",
-    "new_chunks",
-    "new_observations",
     "observation_of",
     "read_archived",
     "read_chunks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from _archive.records import Record, is_one_line, not_yet_in, read_records, render_record
+from _archive.records import Record, is_one_line, read_records, render_record
 
 ARROW = "→"
 
@@ -73,8 +73,3 @@ def chunk_of(record: Record) -> Chunk:
         record.fields.get("Source archive", "").partition("\n")[0].strip(),
         record.text,
     )
-
-
-def new_chunks(text: str, chunks: Iterable[Chunk]) -> str:
-    """What to append to a file with that text so that it holds the chunks: those that it has already are left out."""
-    return "".join(not_yet_in(text, map(_render, chunks)))

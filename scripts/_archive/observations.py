@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from _archive.records import Record, is_one_line, not_yet_in, read_records, render_record
+from _archive.records import Record, is_one_line, read_records, render_record
 from _observations import UNTAGGED_IMPORTANCE
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -89,8 +89,3 @@ def _first(value: str) -> str:
 def _importance(text: str) -> float:
     found = _NUMBER.search(text)
     return min(10.0, float(found.group())) if found else UNTAGGED_IMPORTANCE
-
-
-def new_observations(text: str, items: "Iterable[ArchivedObservation]") -> str:
-    """What to append to a file with that text so that it holds the items: those that it has already are left out."""
-    return "".join(not_yet_in(text, map(_render, items)))

@@ -19,7 +19,7 @@ of its item. Files of other editions have the text bare, leave fields out, or pu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -141,14 +141,3 @@ def _bare(name: str, fields: "Mapping[str, str]", lines: "Sequence[str]") -> Rec
     end = next((number for number, line in enumerate(lines) if _RULE.match(line)), len(lines))
     plain = [line.rstrip("\r") for line in lines[:end]]
     return Record(name, fields, "\n".join(plain).strip("\n"))
-
-
-def not_yet_in(content: str, rendered: Iterable[str]) -> "list[str]":
-    """Those rendered items that a file with that content does not hold yet, each once: a second run adds nothing."""
-    held = {(record.id, record.text) for record in read_records(content) if record.is_whole}
-    missing: "dict[tuple[str, str], str]" = {}
-    for text in rendered:
-        for record in read_records(text):
-            if (record.id, record.text) not in held:
-                missing.setdefault((record.id, record.text), text)
-    return list(missing.values())

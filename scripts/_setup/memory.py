@@ -33,6 +33,7 @@ def make_memory(run: Run) -> "list[str]":
             private_folder(folder)
         if first_log:
             begin_log(run.config)
+        begin_observing(run)
     return made
 
 
@@ -41,6 +42,22 @@ def begin_log(config: Config) -> None:
     with lock(config.private_dir / "memory.lock", MEMORY_LOCK_WAIT_SECONDS):
         if read_bytes(config.observations_path) is None:
             replace_file(config.observations_path, HEAD.encode("utf-8"))
+
+
+def begin_observing(run: Run) -> None:
+    """Write down that from now on everything is observed, however late the first observer comes, unless one did."""
+    from _memory import iso
+    from _pending import lookback_ms
+    from _state import Places, State, begin, load_state
+
+    config = run.config
+    places = Places(config.observations_path, config.private_dir)
+    with lock(places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
+        if not load_state(places).since_ms:
+            since = lookback_ms(
+                run.now, config.zone, config.lookback_minutes, config.morning_lookback_minutes
+            )
+            begin(places, State(since_ms=since), iso(run.now))
 
 
 def left_to_do(config: Config, done: "Sequence[str]" = ()) -> "list[str]":

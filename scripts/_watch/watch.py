@@ -63,7 +63,8 @@ class Watch:
         """Begin to watch; an observer takes in what was said before, unless one did lately."""
         now = time.monotonic()
         self._outlook.begin(now)
-        if not self._cooldown_left():
+        config = self.config
+        if not self._cooldown_left() and (config.sessions_dir.is_dir() or config.store_path.exists()):
             self._agenda.want(OBSERVE, now)
         self._tally.mode = self._outlook.mode
         self._voice.tell("watching", f"watching {self.config.sessions_dir} ({self._outlook.mode})")

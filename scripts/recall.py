@@ -1,0 +1,359 @@
+"""Search in everything that memory ever held, and tell where an item came from and what became of it.
+
+  recall.py search "when does the lease end"    the log, the archives, chunks and reflections; hooks count
+  recall.py search "lease" --kind archived --since 2026-01-01 --limit 5
+  recall.py show OBS-20261130-001               the item, where it is, and the messages that it came from
+  recall.py explain OBS-20261130-001            how it came, by which model, and why it is here or gone
+  recall.py synonyms                            check the table of other words, and your own in memory/synonyms.txt
+  recall.py forget "Anna Meier"                 what would go: everything that has these words ("Meier*": or begins so)
+  recall.py forget OBS-20261130-001 --apply     forget it, in every file, for good; it does not come back from old
+                                                transcripts either
+  recall.py restore OBS-20261130-001            bring an archived observation back into the log
+
+On a terminal the answer is text; elsewhere, and with --json, it is JSON. Only forget --apply and restore change
+anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Callable, Optional
+
+import _cli
+from _cli import Commands, Result, Run
+from _config import Config
+from _errors import ConfigError, SourceError, UsageError
+from _observations import is_date, tidy
+from _recall import KINDS, LIMIT, Corpus, Hit, Wanted, find_item, read_corpus, search
+
+MOST_HITS = 100
+MOST_MESSAGE_CHARS = 4_000
+_STATES = {
+    "observed": "live",
+    "adopted": "live",
+    "restored": "live",
+    "removed": "merged",
+    "merged": "merged",
+    "archived": "archived",
+    "chunked": "chunked",
+    "forgotten": "forgotten",
+}
+
+
+# search --------------------------------------------------------------------------------------------------------------
+
+
+def search_memory(options: argparse.Namespace, run: Run) -> Result:
+    """The best hits for the words."""
+    question = " ".join(options.words).strip()
+    if not question:
+        raise UsageError("there is nothing to search for", 'such as: recall.py search "lease"')
+    corpus = read_corpus(run.config.memory_dir)
+    today = run.now.astimezone(run.config.zone).date()
+    wanted = Wanted(tuple(options.kind or ()), options.since or "", options.until or "")
+    hits = search(corpus, question, today, options.limit, wanted)
+    tell_problems(corpus, run)
+    facts = {"hits": len(hits), "files": len(corpus.sources), "unreadable": len(corpus.problems)}
+    shown = {"results": [as_json(hit) for hit in hits]}
+    page = "\n".join(map(line_of, range(1, len(hits) + 1), hits)) or "Nothing was found."
+    return Result("ok", "found" if hits else "nothing_found", facts, shown=shown, page=page)
+
+
+def as_json(hit: Hit) -> "dict[str, Any]":
+    """The hit without what is empty."""
+    fields = {**asdict(hit), "score": round(hit.score, 3)}
+    return {name: value for name, value in fields.items() if value not in ("", (), 0.0)}
+
+
+def line_of(number: int, hit: Hit) -> str:
+    """The hit as two lines."""
+    day = f"[{hit.date}] " if hit.date else ""
+    about = [hit.id, state_of(hit), hit.file]
+    if hit.why:
+        about.append(f"by: {', '.join(hit.why)}")
+    return f"{number:2}. {day}{hit.text}\n    {' · '.join(map(tidy, about))}"
+
+
+def state_of(hit: Hit) -> str:
+    """ "archived (older than 30 days)"."""
+    into = f" into {hit.into}" if hit.into else ""
+    return f"{hit.kind}{into} ({hit.reason})" if hit.reason else f"{hit.kind}{into}"
+
+
+def tell_problems(corpus: Corpus, run: Run) -> None:
+    """Say what could not be looked at."""
+    for problem in corpus.problems:
+        run.say(f"recall: {problem}")
+
+
+# show ----------------------------------------------------------------------------------------------------------------
+
+
+def show_item(options: argparse.Namespace, run: Run) -> Result:
+    """An item with where it is and what was said."""
+    corpus = read_corpus(run.config.memory_dir)
+    tell_problems(corpus, run)
+    found = find_item(corpus, options.id)
+    rows = rows_about(run.config, options.id)
+    if not found:
+        raise gone(options.id, rows)
+    uids = [uid for row in rows if row.get("e") == "observed" for uid in row.get("from", ())]
+    said, missing = messages_of(run.config, list(map(str, uids)))
+    facts = {
+        "id": found[0].id,
+        "places": [hit.file for hit in found],
+        "said": len(said),
+        "not_found": missing,
+    }
+    shown = {"items": [as_json(hit) for hit in found], "messages": said}
+    return Result("ok", "shown", facts, shown=shown, page="\n".join(page_of(found, said, missing)))
+
+
+def page_of(found: "Sequence[Hit]", said: "Sequence[Mapping[str, str]]", missing: int) -> Iterator[str]:
+    """The item for reading."""
+    for hit in found:
+        yield hit.text
+        about = [hit.id, hit.type, f"importance {hit.importance:g}", f"said {hit.date}" if hit.date else ""]
+        yield f"  {' · '.join(filter(None, map(tidy, about)))}"
+        yield f"  {tidy(state_of(hit))} · {tidy(hit.file)}"
+        if hit.hooks:
+            yield f"  hooks: {' | '.join(map(tidy, hit.hooks))}"
+    for message in said:
+        yield f"\n{message['at']} {tidy(message['who'])}:"
+        yield from (f"  {tidy(line)}" for line in message["text"].splitlines())
+    if missing:
+        yield f"\n{missing} of the messages that it came from are in no transcript any more."
+
+
+def messages_of(config: Config, uids: "Sequence[str]") -> "tuple[list[dict[str, str]], int]":
+    """The messages with these uids, in the order in which they were said, and how many are in no transcript."""
+    from _ledger import covered_uids
+    from _state import Places
+
+    wanted = set(uids)
+    ledger = Places(config.observations_path, config.private_dir).ledger
+    names = (
+        [session for session, covered in covered_uids(ledger).items() if wanted & covered] if wanted else []
+    )
+    found: "dict[str, dict[str, str]]" = {}
+    for name in names:
+        for uid, message in messages_in(config, name, wanted - set(found)):
+            found[uid] = message
+    return sorted(found.values(), key=lambda message: message["at"]), len(wanted) - len(found)
+
+
+def messages_in(config: Config, name: str, wanted: "set[str]") -> "Iterator[tuple[str, dict[str, str]]]":
+    """Those of the wanted messages that a session holds; none when its transcript has gone."""
+    from _transcripts import read_new, resolve
+
+    try:
+        sessions = resolve(config, name)
+    except (ConfigError, SourceError):
+        return
+    for session in sessions:
+        cursor, more = None, bool(wanted)
+        while more:
+            reading = read_new(session, cursor, 0)
+            for message in reading.messages:
+                if message.uid in wanted:
+                    who = message.sender or message.role
+                    at = message.at.astimezone(config.zone).strftime("%Y-%m-%d %H:%M")
+                    yield message.uid, {"at": at, "who": who, "text": message.text[:MOST_MESSAGE_CHARS]}
+            cursor, more = reading.end, reading.more
+
+
+def rows_about(config: Config, name: str) -> "list[dict[str, Any]]":
+    """What the ledger says of an id, and of what it went into or was made of."""
+    from _ledger import read_ledger
+    from _state import Places
+
+    ledger = Places(config.observations_path, config.private_dir).ledger
+    wanted = name.upper()
+    return [
+        row
+        for row in read_ledger(ledger)
+        if str(row.get("id", "")).upper() == wanted or str(row.get("into", "")).upper() == wanted
+    ]
+
+
+def gone(name: str, rows: "Sequence[Mapping[str, Any]]") -> UsageError:
+    """The error for an id without an item."""
+    own = [row for row in rows if str(row.get("id", "")).upper() == name.upper()]
+    if not own:
+        return UsageError(
+            f"nothing is known of {tidy(name, 60)!r}",
+            "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
+        )
+    state = _STATES.get(str(own[-1].get("e")), "gone")
+    return UsageError(
+        f"{tidy(name, 60)} is {state}: its text is in no file", f"see: recall.py explain {tidy(name, 60)}"
+    )
+
+
+# explain -------------------------------------------------------------------------------------------------------------
+
+
+def explain_item(options: argparse.Namespace, run: Run) -> Result:
+    """What happened to an item, in the order in which it happened."""
+    corpus = read_corpus(run.config.memory_dir)
+    tell_problems(corpus, run)
+    found = find_item(corpus, options.id)
+    rows = rows_about(run.config, options.id)
+    own = [row for row in rows if str(row.get("id", "")).upper() == options.id.upper()]
+    if not own and not found:
+        raise gone(options.id, rows)
+    state = found[0].kind if found else _STATES.get(str(own[-1].get("e")), "gone")
+    if any(hit.kind == "live" for hit in found):
+        state = "live"
+    history = [{key: value for key, value in row.items() if key not in ("line", "commit")} for row in rows]
+    facts = {
+        "id": found[0].id if found else options.id.upper(),
+        "state": state,
+        "places": [hit.file for hit in found],
+    }
+    page = [f"{facts['id']} is {state}" + (f": {found[0].text}" if found else "")]
+    page += [f"  in {tidy(hit.file)}: {tidy(state_of(hit))}" for hit in found]
+    page += [f"  {sentence_of(row, options.id)}" for row in rows]
+    if not own:
+        page.append(
+            "  The ledger knows nothing of it: it came from another edition, or was written by a person."
+        )
+    return Result("ok", state, facts, shown={"history": history}, page="\n".join(page))
+
+
+def sentence_of(row: "Mapping[str, Any]", name: str) -> str:
+    """A row of the ledger for reading."""
+    said = [str(row.get("at", ""))]
+    other = str(row.get("id", "")).upper() != name.upper()
+    said.append(f"{row.get('id')} was {row.get('e')} into it" if other else str(row.get("e", "")))
+    parts = [
+        ("into", "" if other else row.get("into")),
+        ("because", row.get("why")),
+        ("by", row.get("by")),
+        ("started by", row.get("trigger")),
+        ("prompt", row.get("prompt")),
+        ("in", row.get("in")),
+        ("made of", ", ".join(map(str, row.get("from_ids", ())))),
+        ("from", f"{len(row['from'])} messages" if isinstance(row.get("from"), list) else row.get("from")),
+    ]
+    said += [f"{label} {value}" for label, value in parts if value]
+    return tidy(", ".join(filter(None, said)))
+
+
+# synonyms ------------------------------------------------------------------------------------------------------------
+
+
+def check_synonyms(options: argparse.Namespace, run: Run) -> Result:
+    """Read both tables of other words. Raises ConfigError naming the first wrong lines."""
+    from _files import decode, read_bytes
+    from _hooks import OWN_SYNONYMS, read_synonyms, shipped_synonyms
+
+    shipped = shipped_synonyms()
+    path = run.config.memory_dir / OWN_SYNONYMS
+    groups, wrong = read_synonyms(decode(read_bytes(path) or b""))
+    if wrong:
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise ConfigError(
+            f"{path}, {'; '.join(wrong[:5])}{more}", 'a line looks like "flat: apartment, home"'
+        )
+    facts = {"shipped": len(shipped), "own": len(groups)}
+    page = f"{len(shipped)} groups come with the skill, {len(groups)} are in {path}."
+    return Result("ok", "checked", facts, page=page)
+
+
+# forget, restore -----------------------------------------------------------------------------------------------------
+
+
+def forget_item(options: argparse.Namespace, run: Run) -> Result:
+    """What would be forgotten; with --apply it is."""
+    from _dream_files import make_desk
+    from _forget import forget
+
+    return forget(make_desk(run), options.wanted, options.apply)
+
+
+def restore_item(options: argparse.Namespace, run: Run) -> Result:
+    """Bring back what was archived; `dream_cycle.py restore` does the same."""
+    from _dream_files import make_desk
+    from _night import restore
+
+    told = restore(make_desk(run), options.id.upper())
+    back = ", ".join(told.facts["ids"])
+    page = f"{back} would be back in the log." if run.dry_run else f"{back} is back in the log."
+    return replace(told, page=page if back else f"{tidy(options.id, 60)} is in the log already.")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: what --help says of it, its arguments, and what carries it out."""
+
+    about: str
+    arguments: "Callable[[_cli.Parser], None]"
+    work: "Callable[[argparse.Namespace, Run], Result]"
+
+
+def _for_search(parser: _cli.Parser) -> None:
+    parser.add_argument("words", metavar="WORDS", nargs="+", help="a question, or words of it")
+    parser.add_argument("--limit", type=_limit, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only these; can be repeated")
+    parser.add_argument("--since", type=_day, metavar="DATE", help="said on this day (YYYY-MM-DD) or later")
+    parser.add_argument("--until", type=_day, metavar="DATE", help="said on this day or earlier")
+
+
+def _for_one(parser: _cli.Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="such as OBS-20261130-001")
+
+
+def _for_forget(parser: _cli.Parser) -> None:
+    parser.add_argument("wanted", metavar="WORDS_OR_ID", nargs="+", help="ids, or words that all stand in it")
+    parser.add_argument("--apply", action="store_true", help="do it; without this it is only shown")
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_HITS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_HITS}")
+    return int(text)
+
+
+def _day(text: str) -> str:
+    if not is_date(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-11-30")
+    return text
+
+
+COMMANDS = {
+    "search": Command("find what memory ever held", _for_search, search_memory),
+    "show": Command("an item, where it is, and the messages that it came from", _for_one, show_item),
+    "explain": Command("how an item came, and why it is here or gone", _for_one, explain_item),
+    "forget": Command(
+        "take something out of every file, for good; first only shown", _for_forget, forget_item
+    ),
+    "restore": Command("bring an archived observation back into the log", _for_one, restore_item),
+    "synonyms": Command("check the tables of other words", lambda parser: None, check_synonyms),
+}
+
+
+def build_parser() -> _cli.Parser:
+    """The subcommands with their arguments."""
+    parser = _cli.make_parser("recall", __doc__ or "")
+    commands = Commands(parser)
+    for name, command in COMMANDS.items():
+        command.arguments(commands.add(name, command.about))
+    return parser
+
+
+def work(options: argparse.Namespace, run: Run) -> Result:
+    """Carry out one subcommand."""
+    return COMMANDS[options.command].work(options, run)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run the layer; returns the exit code."""
+    return _cli.run("recall", build_parser(), work, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
