@@ -78,6 +78,13 @@ def md5_hex(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
+def keyed_hash(key: bytes, data: bytes, size: int) -> bytes:
+    """`size` bytes that nobody can compute without the key (at most 64 bytes of it)."""
+    import hashlib
+
+    return hashlib.blake2b(data, digest_size=size, key=key).digest()
+
+
 def fsync_file(descriptor: int) -> None:
     """Ask the disk to keep what was written. On macOS fsync alone stops at the drive's cache."""
     if sys.platform == "darwin":

@@ -196,8 +196,10 @@ def parse_line(line: str) -> Optional[Observation]:
     body = re.sub(r"^\*\*(.{1,3})\*\*\s*", r"\1 ", body)
     mark = next((found for found in MARKS if body.startswith(found)), "")
     text = tidy(body, MAX_TEXT_CHARS * 10)
-    # Lines of ours tell the time by 24 hours: what follows "09:05" in them is a word, as in German "Am Montag".
-    found = _TIME_24.match(text) if fields else None
+    # Lines of ours tell the time by 24 hours: what follows "09:05" in them is a word, as in German "Am Montag". A line
+    # of another edition that has got nothing but an id keeps its "02:05 PM".
+    is_ours = bool(fields) and ("type" in fields or "id" not in fields)
+    found = _TIME_24.match(text) if is_ours else None
     found = found or _TIME.match(text)
     time = _clock(found) if found else ""
     if found and time:

@@ -52,9 +52,10 @@ LEVELS = (
         "_recall",
         "_hooks",
         "_account",
+        "_tombstones",
     ),
     ("_cli",),
-    ("_setup", "_watch", "_dream_files", "_night"),
+    ("_setup", "_watch", "_dream_files", "_night", "_forget"),
 )
 LEVEL_OF = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 LAYER = "(any layer)"
@@ -497,7 +498,7 @@ def test_every_room_of_the_levels_is_there_and_every_room_has_a_level(package: "
 def test_contributing_tells_the_same_levels() -> None:
     page = (SCRIPTS.parent / "CONTRIBUTING.md").read_text("utf-8")
     rows = re.findall(r"^\| (\d) \| (.*) \|$", page, re.MULTILINE)
-    told = {int(number): set(re.findall(r"`(_[a-z]+)/?`", row)) for number, row in rows}
+    told = {int(number): set(re.findall(r"`(_[a-z_]+)/?`", row)) for number, row in rows}
     assert told == {number: set(rooms) for number, rooms in enumerate(LEVELS, start=1)} | {
         len(LEVELS) + 1: set()
     }

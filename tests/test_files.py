@@ -376,3 +376,33 @@ def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         lock(tmp_path / "run.lock"),
     ):
         raise AssertionError("locked a folder")
+
+
+def test_a_folder_goes_with_all_that_is_in_it_and_no_link_is_followed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "a.txt").write_text("mine")
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "b.txt").write_text("b")
+    (folder / "inner" / "link").symlink_to(kept)
+    _files.remove_folder(folder)
+    _files.remove_folder(folder)
+    assert not folder.exists()
+    assert (kept / "a.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: Path) -> None:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "rmdir", fail)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match="cannot be removed"):
+        _files.remove_folder(tmp_path / "folder")
+
+
+def test_the_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:
+    assert _files.free_bytes(tmp_path) > 1_000
+    with pytest.raises(StorageError, match="free space"):
+        _files.free_bytes(tmp_path / "missing")

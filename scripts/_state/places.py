@@ -26,6 +26,16 @@ class Places:
         return self.private / "ledger.jsonl"
 
     @property
+    def tombstones(self) -> Path:
+        """What was forgotten and must not come back."""
+        return self.private / "tombstones.json"
+
+    @property
+    def forgetting(self) -> Path:
+        """What is being forgotten, until it is done."""
+        return self.private / "forgetting.json"
+
+    @property
     def calls(self) -> Path:
         return self.private / "calls.json"
 

@@ -29,9 +29,15 @@ import _llm  # noqa: E402, F401
 import _reflect  # noqa: E402, F401
 import dream_cycle  # noqa: E402
 import observer  # noqa: E402
+import recall  # noqa: E402
 import reflector  # noqa: E402
 
-LAYERS = {"observer": observer.main, "reflector": reflector.main, "dream_cycle": dream_cycle.main}
+LAYERS = {
+    "observer": observer.main,
+    "reflector": reflector.main,
+    "dream_cycle": dream_cycle.main,
+    "recall": recall.main,
+}
 CALLS = ("open", "write", "fsync", "replace", "unlink", "truncate", "ftruncate", "mkdir", "fchmod")
 
 

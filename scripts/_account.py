@@ -1,0 +1,251 @@
+"""The account of memory: every observation ever written is live, merged, archived, chunked or forgotten, and is where
+the ledger says. Proved from the files alone: the log, the ledger, the archives.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from _archive import read_archived, read_records
+from _files import decode, read_bytes
+from _ledger import facts_of, read_ledger
+from _observations import observations_in, parse_log
+from _state import Places
+
+LIVE, MERGED, ARCHIVED, CHUNKED, FORGOTTEN = STATES = ("live", "merged", "archived", "chunked", "forgotten")
+# What a row of the ledger makes of the observation that it names.
+_STATE_AFTER: Mapping[str, str] = {
+    "observed": LIVE,
+    "adopted": LIVE,
+    "restored": LIVE,
+    "removed": MERGED,
+    "merged": MERGED,
+    "archived": ARCHIVED,
+    "chunked": CHUNKED,
+    "forgotten": FORGOTTEN,
+}
+# More observations than this gone at once, and more than this share of all that were live, is no tidying up by hand.
+GONE_AT_LEAST, GONE_SHARE = 10, 0.25
+BY_HAND, PUT_BACK, REWRITTEN, FOUND = (
+    "deleted by hand",
+    "put back by hand",
+    "written anew by hand",
+    "found in the archive",
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the ledger says of one observation: its state, since when, why, which file below memory/ holds it, and the
+    id it went into. `departures` counts how often it left; `fp` is the beginning of its fingerprint's SHA-256."""
+
+    state: str
+    at: str
+    why: str = ""
+    where: str = ""
+    into: str = ""
+    departures: int = 0
+    fp: str = ""
+    importance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that does not add up. `kind` is "gone" (live, but not in the log), "two_states" (in the log, although
+    it left), "live_twice", "live_unknown" and "archive_unknown" (the ledger knows nothing of it), "not_in_archive",
+    "chunk_missing", or "archived_twice"."""
+
+    kind: str
+    id: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the files hold. `live` are the ids in the log with how often, `facts` what the ledger keeps of
+    them, `unnamed` the same of the lines without id, `archived` by id the files below memory/ that
+    hold it (one for each time), `chunks` by chunk id the file."""
+
+    ledger: "Mapping[str, Standing]"
+    live: "Mapping[str, int]"
+    facts: "Mapping[str, Mapping[str, Any]]"
+    unnamed: "Sequence[Mapping[str, Any]]"
+    archived: "Mapping[str, tuple[str, ...]]"
+    chunks: "Mapping[str, str]"
+    began: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """How many observations are in which state, and all that does not add up. `without_id` are live ones that no night
+    has touched yet; `of_others` lie in archives that another edition wrote before this one was installed."""
+
+    counts: "Mapping[str, int]"
+    without_id: int = 0
+    of_others: int = 0
+    faults: "tuple[Fault, ...]" = field(default_factory=tuple)
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.faults
+
+
+def standings(rows: "Iterable[Mapping[str, Any]]") -> "dict[str, Standing]":
+    """The last word of the ledger on each observation."""
+    found: "dict[str, Standing]" = {}
+    for row in rows:
+        state, name = _STATE_AFTER.get(str(row.get("e")), ""), row.get("id")
+        if not state or not isinstance(name, str):
+            continue
+        before = found.get(name)
+        left = (before.departures if before else 0) + (state in (MERGED, ARCHIVED, CHUNKED))
+        importance = row.get("importance", before.importance if before else 0.0)
+        found[name] = Standing(
+            state,
+            str(row.get("at", "")),
+            str(row.get("why", "")),
+            str(row.get("in", "")),
+            str(row.get("into", "")),
+            left,
+            str(row.get("fp") or (before.fp if before else "")),
+            float(importance) if isinstance(importance, (int, float)) else 0.0,
+        )
+    return found
+
+
+def read_files(places: Places) -> Files:
+    """All that the account is made from; the caller holds the memory lock, or nobody writes."""
+    memory = places.observations.parent
+    log = observations_in(parse_log(decode(read_bytes(places.observations) or b"")))
+    rows = list(read_ledger(places.ledger))
+    archived: "dict[str, tuple[str, ...]]" = {}
+    chunks: "dict[str, str]" = {}
+    for where, text in _archive_files(memory):
+        for name in _ids_in(where, text):
+            if name.startswith("CHUNK-"):
+                chunks[name] = where
+            else:
+                archived[name] = (*archived.get(name, ()), where)
+    began = next((str(row.get("at", ""))[:10] for row in rows if row.get("at")), "")
+    live = Counter(found.id for found in log if found.id)
+    facts = {found.id: facts_of(found) for found in log if found.id}
+    unnamed = [facts_of(found) for found in log if not found.id]
+    return Files(standings(rows), live, facts, unnamed, archived, chunks, began)
+
+
+def _archive_files(memory: Path) -> "Iterable[tuple[str, str]]":
+    for folder in ("observations", "chunks", "reflections"):
+        place = memory / "archive" / folder
+        for path in sorted(place.glob("*.md")) if place.is_dir() else ():
+            yield f"archive/{folder}/{path.name}", decode(read_bytes(path) or b"")
+
+
+def _ids_in(where: str, text: str) -> "list[str]":
+    if where.startswith("archive/reflections/"):
+        return [item.id for item in read_archived(text)]
+    return [record.id for record in read_records(text)]
+
+
+def account_of(files: Files) -> Account:
+    """The account, and everything that does not add up."""
+    faults = [*_faults_of_ledger(files), *_faults_of_log(files), *_faults_of_archive(files)]
+    counts = Counter(found.state for found in files.ledger.values())
+    counts[LIVE] += len(files.unnamed) + sum(name not in files.ledger for name in files.live)
+    others = [name for name in files.archived if name not in files.ledger and _is_older(files, name)]
+    counts[ARCHIVED] += len(others)
+    told = {state: counts[state] for state in STATES}
+    return Account(
+        told, len(files.unnamed), len(others), tuple(sorted(faults, key=lambda one: (one.kind, one.id)))
+    )
+
+
+def _is_older(files: Files, name: str) -> bool:
+    """Whether an archived item was archived before the ledger began."""
+    days = [where.rsplit("/", 1)[1][:10] for where in files.archived[name]]
+    return not files.began or all(day < files.began for day in days)
+
+
+def _faults_of_ledger(files: Files) -> "Iterable[Fault]":
+    for name, found in files.ledger.items():
+        if found.state == LIVE:
+            if name not in files.live:
+                yield Fault("gone", name, "observations.md")
+            continue
+        if name in files.live:
+            yield Fault("two_states", name, found.state)
+        if found.where and found.where not in files.archived.get(name, ()):
+            yield Fault("not_in_archive", name, found.where)
+        if found.state == CHUNKED and found.into not in files.chunks:
+            yield Fault("chunk_missing", name, found.into)
+
+
+def _faults_of_log(files: Files) -> "Iterable[Fault]":
+    for name, times in files.live.items():
+        if times > 1:
+            yield Fault("live_twice", name, "observations.md")
+        if name not in files.ledger and files.began:
+            yield Fault("live_unknown", name, "observations.md")
+
+
+def _faults_of_archive(files: Files) -> "Iterable[Fault]":
+    for name, places in files.archived.items():
+        known = files.ledger.get(name)
+        if known is None:
+            if not _is_older(files, name):
+                yield Fault("archive_unknown", name, places[-1])
+        elif len(places) > max(1, known.departures):
+            yield Fault("archived_twice", name, places[-1])
+
+
+# Mending -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mending:
+    """Rows that make the ledger whole again after what people and other programs did to the files. `gone` are ids of
+    which too many vanished at once to be written off."""
+
+    rows: "tuple[dict[str, Any], ...]"
+    gone: "tuple[str, ...]" = ()
+
+
+def mend(files: Files, at: str, accept: bool = False) -> Mending:
+    """What to add to the ledger. What vanished from the log was deleted by hand, unless it is a large part of it at
+    once: then it is left to a person, who may `accept` it."""
+    faults = account_of(files).faults
+    by_kind: "dict[str, list[Fault]]" = {}
+    for fault in faults:
+        by_kind.setdefault(fault.kind, []).append(fault)
+    prints = Counter(str(one["fp"]) for one in files.unnamed)
+    rows: "list[dict[str, Any]]" = []
+    vanished = []
+    for fault in (*by_kind.get("gone", ()), *by_kind.get("not_in_archive", ())):
+        fp = files.ledger[fault.id].fp
+        if fp and prints[fp]:
+            prints[fp] -= 1
+            rows.append(
+                {"e": "merged", "at": at, "id": fault.id, "into": "", "into_fp": fp, "why": REWRITTEN}
+            )
+        elif fault.kind == "gone":
+            vanished.append(fault.id)
+    live = sum(found.state == LIVE for found in files.ledger.values())
+    too_many = len(vanished) > GONE_AT_LEAST and len(vanished) > GONE_SHARE * live
+    if accept or not too_many:
+        rows += [{"e": "forgotten", "at": at, "id": name, "why": BY_HAND} for name in vanished]
+        vanished = []
+    for fault in by_kind.get("two_states", ()):
+        rows.append({"e": "restored", "at": at, "id": fault.id, "from": "", "why": PUT_BACK})
+    rows += [
+        {"e": "adopted", "at": at, "id": name, **files.facts[name]}
+        for name in files.live
+        if name not in files.ledger
+    ]
+    for fault in by_kind.get("archive_unknown", ()):
+        if fault.id not in files.live:
+            rows.append({"e": "adopted", "at": at, "id": fault.id})
+            rows.append({"e": "archived", "at": at, "id": fault.id, "why": FOUND, "in": fault.where})
+    return Mending(tuple(rows), tuple(vanished))

@@ -1,0 +1,263 @@
+"""Whether a new version of the log accounts for the one that preflight kept: pure, everything that is wrong at once.
+
+An observation may leave when the archive holds it (as part of a chunk or not), or when a line that stays says the
+same, or when a line that names it (`dc:from=ID,ID`) holds all that it says. All other text stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, tzinfo
+from typing import Callable
+
+from _dream.size import HOOKS_HEADING
+from _gate import mask_secrets
+from _gate.grounding import read_notes
+from _gate.recorded import Recorded
+from _observations import Entry, Observation, count_words, is_date, parse_log, tidy
+from _reflect.answer import Proposal
+from _reflect.gate import judge_proposals
+from _reflect.items import Item, is_tied_to_its_day, read_items
+from _reflect.rules import can_stand_for
+from _state import key_of, says_something
+
+ARCHIVED, CHUNKED, MERGED = "archived", "chunked", "merged"
+BY = "night"
+_REFERENCE = re.compile(r"\[ref: archive/(observations|chunks)/(\d{4}-\d{2}-\d{2})\.md#([A-Z0-9-]+)\]\s*$")
+_MAX_HOOK_CHARS = 500
+# Identifiers and the like; hooks are not counted.
+_MARGIN_WORDS = 20
+_LASTING = ("rule", "goal", "preference")
+_CRITICAL_FROM = 9.0
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """What the archive holds: the file of each observation and of each chunk, and the chunk that an observation is part
+    of. Files as "archive/observations/2026-11-30.md". `text_of` gives what an id of either kind says, with its days."""
+
+    observations: "Mapping[str, str]"
+    chunks: "Mapping[str, str]"
+    chunk_of: "Mapping[str, str]"
+    text_of: "Callable[[str], str]"
+
+
+@dataclass(frozen=True)
+class Departure:
+    """An observation that the new version lacks, how it is accounted for, and in which file or line it lives on."""
+
+    entry: Entry
+    id: str
+    how: str
+    why: str
+    into: str = ""
+
+
+@dataclass
+class Account:
+    """What became of the log. `merged` are the new lines by the position of their entry in the draft, each with the ids
+    that it was made of. `problems` name what is wrong by ids and line numbers; without any, all is well."""
+
+    departures: "list[Departure]" = field(default_factory=list)
+    merged: "dict[int, tuple[Observation, tuple[str, ...]]]" = field(default_factory=dict)
+    problems: "list[str]" = field(default_factory=list)
+    unaccounted: "list[str]" = field(default_factory=list)
+
+
+def account(base: str, current: str, draft: str, shelves: Shelves, now: datetime, zone: tzinfo) -> Account:
+    """Compare a draft with the log that preflight kept. What others took out of `current` since then need not be in it,
+    and what they added may."""
+    told = Account()
+    before, after = parse_log(base), parse_log(draft)
+    items = read_items(base, now, zone)
+    by_id = {item.observation.id: item for item in items if item.observation.id}
+    known = {key_of(entry) for entry in (*before, *parse_log(current)) if says_something(entry)}
+    line = 1
+    for position, entry in enumerate(after):
+        if says_something(entry) and (key_of(entry) not in known or _sources_of(entry.observation)):
+            _judge_new(told, position, entry, line, by_id, shelves)
+        line += entry.raw.count("\n") + 1
+    merged = {name: (new, names) for new, names in told.merged.values() for name in names}
+    _judge_missing(
+        told, before, parse_log(current), after, read_items(draft, now, zone), items, merged, shelves
+    )
+    _judge_changed(told, by_id, after)
+    _judge_size(told, before, after)
+    return told
+
+
+# What is new ---------------------------------------------------------------------------------------------------------
+
+
+def _judge_new(
+    told: Account, position: int, entry: Entry, line: int, by_id: "Mapping[str, Item]", shelves: Shelves
+) -> None:
+    """A line of the draft that the log never had: a hook, a merged line, the heading of the hooks, or wrong."""
+    if entry.kind == "hook":
+        problem = hook_problem(entry, shelves)
+        told.problems += [f"line {line}: {problem}"] if problem else []
+        return
+    observation = entry.observation
+    sources = _sources_of(observation)
+    if observation is not None and sources:
+        new = _merged(entry, observation, sources, by_id)
+        if isinstance(new, str):
+            told.problems.append(f"line {line}: it cannot stand for {', '.join(sources[:8])} ({new})")
+        else:
+            told.merged[position] = (new, sources)
+    elif observation is not None and observation.id in by_id:
+        told.problems.append(f"line {line}: {observation.id} has another text than in the log")
+    elif entry.raw.strip() != HOOKS_HEADING:
+        told.problems.append(f"line {line}: it is not from the log")
+
+
+def hook_problem(entry: Entry, shelves: Shelves) -> str:
+    """Why a hook must not stand in the log, "" when it may: the archive has to hold what it refers to, and that has to
+    say every number, date, path and address that the hook says."""
+    found = _REFERENCE.search(entry.raw)
+    shelf = shelves.observations if found and found.group(1) == "observations" else shelves.chunks
+    if not found or shelf.get(found.group(3)) != f"archive/{found.group(1)}/{found.group(2)}.md":
+        return "the archive does not hold what it refers to"
+    said, source = entry.raw[: found.start()].replace("*", ""), shelves.text_of(found.group(3))
+    if len(said) > _MAX_HOOK_CHARS:
+        return f"a hook has at most {_MAX_HOOK_CHARS} characters"
+    if mask_secrets(said)[1]:
+        return "it holds a secret"
+    days = [date.fromisoformat(day) for day in re.findall(r"\d{4}-\d{2}-\d{2}", source) if is_date(day)]
+    problem = read_notes([source], days).problem(tidy(said))
+    return f"what it refers to does not say all of it ({problem})" if problem else ""
+
+
+def _sources_of(observation: "Observation | None") -> "tuple[str, ...]":
+    names = dict(observation.extra).get("from", "") if observation else ""
+    return tuple(dict.fromkeys(filter(None, names.split(","))))
+
+
+def _merged(
+    entry: Entry, observation: Observation, sources: "tuple[str, ...]", by_id: "Mapping[str, Item]"
+) -> "Observation | str":
+    """The observation that a merged line becomes, or why it cannot: the gate of the reflector decides. Its type, weight
+    and day are those of its sources, whatever the line says."""
+    if not all(name in by_id for name in sources) or "\n" in entry.raw:
+        return "unknown ids"
+    proposal = Proposal(tuple(range(1, len(sources) + 1)), observation.text)
+    judged = judge_proposals([proposal], [by_id[name] for name in sources], BY)
+    if not judged.steps or judged.steps[0].new is None:
+        return next(iter(judged.refused), "not a note")
+    return judged.steps[0].new
+
+
+# What is missing -----------------------------------------------------------------------------------------------------
+
+
+def _judge_missing(
+    told: Account,
+    before: "Sequence[Entry]",
+    current: "Sequence[Entry]",
+    after: "Sequence[Entry]",
+    drafted: "Sequence[Item]",
+    items: "Sequence[Item]",
+    merged: "Mapping[str, tuple[Observation, tuple[str, ...]]]",
+    shelves: Shelves,
+) -> None:
+    """Account for every entry of the old log that the draft does not have."""
+    stays = _Counted(after)
+    there = _Counted(current)
+    by_position = {item.position: item for item in items}
+    index = Recorded([replace(item.observation, text=item.text) for item in drafted], is_tied_to_its_day)
+    for position, entry in enumerate(before):
+        if not says_something(entry) or stays.take(entry):
+            continue
+        if not there.has(entry):
+            continue  # somebody else took it out, and has accounted for it
+        if entry.observation is not None:
+            item = by_position[position]
+            found = _departure(entry, item, index, drafted, merged, shelves)
+            if found is None:
+                told.unaccounted.append(entry.observation.id or f"line {_line_of(before, position)}")
+            else:
+                told.departures.append(found)
+        elif entry.kind != "hook":  # what a hook points at stays in the archive
+            told.problems.append(
+                f"line {_line_of(before, position)} of the log is missing: it is no observation"
+            )
+
+
+class _Counted:
+    """How often each entry occurs, to be taken one by one."""
+
+    def __init__(self, entries: "Iterable[Entry]") -> None:
+        self._left: "dict[tuple[str, ...], int]" = {}
+        for entry in entries:
+            self._left[key_of(entry)] = self._left.get(key_of(entry), 0) + 1
+
+    def take(self, entry: Entry) -> bool:
+        """True when one more like it is there; that one is taken."""
+        left = self._left.get(key_of(entry), 0)
+        self._left[key_of(entry)] = max(0, left - 1)
+        return left > 0
+
+    def has(self, entry: Entry) -> bool:
+        return key_of(entry) in self._left
+
+
+def _departure(
+    entry: Entry,
+    item: Item,
+    index: Recorded,
+    drafted: "Sequence[Item]",
+    merged: "Mapping[str, tuple[Observation, tuple[str, ...]]]",
+    shelves: Shelves,
+) -> "Departure | None":
+    name = item.observation.id
+    if name and name in shelves.observations:
+        if name in shelves.chunk_of:
+            return Departure(
+                entry, name, CHUNKED, f"part of {shelves.chunk_of[name]}", shelves.chunk_of[name]
+            )
+        return Departure(entry, name, ARCHIVED, "", shelves.observations[name])
+    if name and name in merged:
+        return Departure(entry, name, MERGED, "merged", merged[name][0].text)
+    for place in index.repeated(replace(item.observation, text=item.text)):
+        if can_stand_for(drafted[place], item):
+            stands = drafted[place].observation
+            return Departure(entry, name, MERGED, "duplicate", stands.id or stands.text)
+    return None
+
+
+def _line_of(entries: "Sequence[Entry]", position: int) -> int:
+    return 1 + sum(entry.raw.count("\n") + 1 for entry in entries[:position])
+
+
+# What is changed -----------------------------------------------------------------------------------------------------
+
+
+def _judge_changed(told: Account, by_id: "Mapping[str, Item]", after: "Sequence[Entry]") -> None:
+    """Metadata may follow age; it may not take from what is lasting or critical what keeps it."""
+    seen: "set[str]" = set()
+    for entry in after:
+        new = entry.observation
+        if new is None or new.id not in by_id:
+            continue
+        old = by_id[new.id].observation
+        if new.id in seen:
+            told.problems.append(f"{new.id} stands twice")
+        seen.add(new.id)
+        if new.type != old.type and old.type in _LASTING:
+            told.problems.append(f"{new.id} is a {old.type} and was made something else")
+        if new.importance < _CRITICAL_FROM <= old.importance:
+            told.problems.append(f"{new.id} is critical and was made less")
+        if old.ttl == "never" and new.ttl != "never":
+            told.problems.append(f"{new.id} was never to go, and its ttl was taken away")
+
+
+def _judge_size(told: Account, before: "Sequence[Entry]", after: "Sequence[Entry]") -> None:
+    """A night makes the log smaller: what is new beside hooks is no more than what left."""
+    words = [
+        sum(count_words(re.sub(r"<!--.*?-->", "", entry.raw)) for entry in log if entry.kind != "hook")
+        for log in (before, after)
+    ]
+    if words[1] > words[0] + _MARGIN_WORDS:
+        told.problems.append(f"it has {words[1]} words beside hooks, the log had {words[0]}")

@@ -1,0 +1,158 @@
+"""What preflight kept: for each night a folder with the old bytes of all that the night may change.
+
+The folder is memory/.dream-backups/RUN/. Its manifest says of every file what it was (size, SHA-256) or that it was
+not there; a file that is about to be changed for the first time is kept then. Names end in ".kept", since OpenClaw
+indexes every .md below memory/.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Optional
+
+from _compat import sha256_hex
+from _dream_files.desk import Desk
+from _errors import RefusedError, StorageError
+from _files import private_folder, read_bytes, remove_folder, replace_file
+
+FOLDER = ".dream-backups"
+OPEN, VALID, UNDONE, SUPERSEDED = "open", "valid", "undone", "superseded"
+NIGHTS_KEPT = 7
+LOG = "observations.md"
+_RUN = re.compile(r"\d{8}-\d{6}(?:-\d+)?")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One preflight and what followed. `files` maps a path below the memory folder to (size, SHA-256), or to None when
+    it was not there; `at` is when it began, UTC; `day` the person's day."""
+
+    folder: Path
+    at: str
+    day: str
+    status: str
+    files: "Mapping[str, Optional[tuple[int, str]]]"
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def bytes_of(self, name: str) -> Optional[bytes]:
+        """The bytes that were kept of a file; None when it was not there. Raises StorageError when they are damaged."""
+        kept = self.files[name]
+        if kept is None:
+            return None
+        data = read_bytes(copy_of(self, name))
+        if data is None or (len(data), sha256_hex(data)) != kept:
+            raise StorageError(
+                f"{copy_of(self, name)} is not what was kept any more", "nothing was put back from it"
+            )
+        return data
+
+    def keeping(self, name: str, data: Optional[bytes]) -> "Snapshot":
+        """The night with one more file kept, on disk before this returns."""
+        if name in self.files:
+            return self
+        if data is not None:
+            replace_file(copy_of(self, name), data)
+        kept = None if data is None else (len(data), sha256_hex(data))
+        return replace(self, files={**self.files, name: kept})
+
+
+def snapshots(desk: Desk) -> "list[Snapshot]":
+    """All nights that are kept, the oldest first. One without a whole manifest was cut off before anything changed."""
+    folder = desk.memory / FOLDER
+    if not folder.is_dir():
+        return []
+    found = [_read(path) for path in sorted(folder.iterdir()) if _RUN.fullmatch(path.name) and _is_ours(path)]
+    return [night for night in found if night is not None]
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _read(folder: Path) -> Optional[Snapshot]:
+    try:
+        found = json.loads(read_bytes(folder / "manifest.json") or b"")
+        files = {str(k): (int(v["size"]), str(v["sha256"])) if v else None for k, v in found["files"].items()}
+        return Snapshot(folder, str(found["at"]), str(found["day"]), str(found["status"]), files)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def save(night: Snapshot) -> Snapshot:
+    """Write the manifest."""
+    files: "dict[str, Any]" = {
+        name: {"size": kept[0], "sha256": kept[1]} if kept else None for name, kept in night.files.items()
+    }
+    told = {"schema": 1, "at": night.at, "day": night.day, "status": night.status, "files": files}
+    new = json.dumps(told, indent=1).encode()
+    if new != read_bytes(night.folder / "manifest.json"):
+        replace_file(night.folder / "manifest.json", new)
+    return night
+
+
+def newest(desk: Desk) -> Optional[Snapshot]:
+    """The last night, whatever became of it."""
+    found = snapshots(desk)
+    return found[-1] if found else None
+
+
+def open_night(desk: Desk) -> Snapshot:
+    """The night that is under way. Raises RefusedError when preflight has not been run."""
+    night = newest(desk)
+    if night is None or night.status != OPEN:
+        raise RefusedError(
+            "no night is under way: what is there has not been kept", "run: dream_cycle.py preflight"
+        )
+    return night
+
+
+def new_folder(desk: Desk) -> Path:
+    """The folder of a night that begins now, named by the person's time."""
+    moment = f"{desk.run.now.astimezone(desk.config.zone):%Y%m%d-%H%M%S}"
+    folder, number = desk.memory / FOLDER / moment, 1
+    while folder.exists() and _read(folder) is not None:
+        number += 1
+        folder = desk.memory / FOLDER / f"{moment}-{number}"
+    private_folder(folder)
+    return folder
+
+
+def keep(desk: Desk, night: Snapshot, path: Path) -> Snapshot:
+    """Keep the bytes of a file that is about to be changed, unless they are kept already."""
+    name = path.relative_to(desk.memory).as_posix()
+    return save(night.keeping(name, read_bytes(path)))
+
+
+def mark(night: Snapshot, status: str) -> Snapshot:
+    """Write down what became of a night."""
+    return save(replace(night, status=status))
+
+
+def prune(desk: Desk) -> int:
+    """Remove old nights but the last 7 valid ones and the last 7 others; returns how many went."""
+    found = snapshots(desk)
+    valid = [night for night in found if night.status == VALID]
+    others = [night for night in found if night.status != VALID]
+    going = valid[:-NIGHTS_KEPT] + others[:-NIGHTS_KEPT]
+    for night in going:
+        remove_folder(night.folder)
+    return len(going)
+
+
+def copy_of(night: Snapshot, name: str) -> Path:
+    """Where the bytes are that a night keeps of a file."""
+    return night.folder / (name.replace("/", "__") + ".kept")
+
+
+def rewrite(night: Snapshot, name: str, data: bytes) -> Snapshot:
+    """Keep other bytes of a file than were kept, for what is to be forgotten; the manifest first."""
+    new = save(replace(night, files={**night.files, name: (len(data), sha256_hex(data))}))
+    replace_file(copy_of(new, name), data)
+    return new

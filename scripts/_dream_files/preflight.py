@@ -1,0 +1,148 @@
+"""The beginning of a night: check, make what is missing, give every observation an id, keep the old bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from _account import mend, read_files
+from _cli import Result
+from _compat import sha256_hex
+from _dream.lines import with_id
+from _dream.notes import highest_in, read_notes
+from _dream_files import kept
+from _dream_files.desk import SHELVES, Desk, inside
+from _dream_files.kept import Snapshot
+from _errors import RefusedError, StorageError
+from _files import encode, free_bytes, private_folder, read_bytes, replace_file
+from _ledger import facts_of as facts_in_ledger
+from _memory import iso
+from _observations import estimate_tokens, observations_in, parse_log
+from _state import Filing, file_away
+
+FAVORITES = "favorites.md"
+_FAVORITES_HEAD = (
+    "# Favorites\n\nWhat is liked and wanted. Total Recall proposes lines for it; a person approves them.\n"
+)
+DRAFT = "new-observations.txt"
+# Twice the log, its archive and some reports; measured nights write less than the size of the log.
+ROOM_BYTES = 10_000_000
+
+
+def preflight(desk: Desk) -> Result:
+    """Begin a night. One of the same day that is under way is gone on with; an older one is left as superseded."""
+    check_places(desk)
+    if desk.run.dry_run:
+        return Result("ok", "dry_run", facts_of(desk, None, {"checks": "passed"}))
+    with desk.holding_memory():
+        made = make_folders(desk)
+        begun = kept.newest(desk)
+        if begun is not None and begun.status == kept.OPEN and begun.day == desk.today:
+            return Result("ok", "resumed", facts_of(desk, begun, made))
+        if begun is not None and begun.status == kept.OPEN:
+            kept.mark(begun, kept.SUPERSEDED)
+        adopted = 0 if desk.pretends else adopt(desk)
+        mended = {} if desk.pretends else settle(desk)
+        night = take_snapshot(desk)
+        pruned = kept.prune(desk)
+    return Result(
+        "ok", "begun", facts_of(desk, night, {**made, "adopted": adopted, **mended, "pruned": pruned})
+    )
+
+
+def check_places(desk: Desk) -> None:
+    """Raise when memory cannot be read or written, or the disk is nearly full; nothing is changed."""
+    for shelf in SHELVES.values():
+        if shelf.folder[0] == "memory":
+            inside(desk.memory, (*shelf.folder[1:], "x"))
+    data = read_bytes(desk.places.observations)
+    if desk.memory.exists() and not os.access(desk.memory, os.W_OK | os.X_OK):
+        raise StorageError(f"{desk.memory} cannot be written", f"check who owns it: ls -ld '{desk.memory}'")
+    if desk.memory.exists() and free_bytes(desk.memory) < ROOM_BYTES + 3 * len(data or b""):
+        raise StorageError(
+            f"less than {ROOM_BYTES // 1_000_000} MB are free where {desk.memory} lies", "free some space"
+        )
+    if data is not None and data.count(b"\0"):
+        raise RefusedError(
+            f"{desk.places.observations} holds NUL bytes: it is damaged", "restore a copy of it"
+        )
+
+
+def make_folders(desk: Desk) -> "dict[str, Any]":
+    """The folders of the night, and a favorites.md in the workspace when there is none."""
+    for shelf in SHELVES.values():
+        top = desk.memory if shelf.folder[0] == "memory" else desk.config.workspace / shelf.folder[0]
+        private_folder(top.joinpath(*shelf.folder[1:]))
+    private_folder(desk.memory / "archive" / "reflections")
+    favorites = desk.config.workspace / FAVORITES
+    is_new = read_bytes(favorites) is None
+    if is_new:
+        replace_file(favorites, _FAVORITES_HEAD.encode())
+    return {"favorites_created": is_new}
+
+
+def adopt(desk: Desk) -> int:
+    """Give an id to every observation without one, and to a second one that bears the id of another; returns how many
+    got one. Nothing else in their lines is touched."""
+    text, at = desk.log(), iso(desk.run.now)
+    raws = [entry.raw for entry in parse_log(text)]
+    rows = []
+    for note in read_notes(text, desk.night()):
+        if note.item.observation.id == note.id:
+            continue
+        entry = with_id(note.entry, note.id)
+        if entry is not None:
+            raws[note.item.position] = entry.raw
+            rows.append({"e": "adopted", "at": at, "id": note.id, **facts_in_ledger(note.item.observation)})
+    if rows:
+        highest = highest_in(str(row["id"]) for row in rows)
+        file_away(desk.places, Filing(log=(text, "\n".join(raws)), rows=tuple(rows), highest=highest))
+    return len(rows)
+
+
+def settle(desk: Desk) -> "dict[str, int]":
+    """Tell the ledger what people did to the log by hand: `mended` rows. `unexplained` counts observations of which too
+    many are gone at once to be written off: the rest is for a person to look into."""
+    mending = mend(read_files(desk.places), iso(desk.run.now))
+    if mending.rows:
+        file_away(desk.places, Filing(rows=mending.rows))
+    if mending.gone:
+        desk.run.say(
+            f"dream_cycle: {len(mending.gone)} observations are gone and nothing says why: see `account`"
+        )
+    return {"mended": len(mending.rows), "unexplained": len(mending.gone)}
+
+
+def take_snapshot(desk: Desk) -> Snapshot:
+    """Keep the log and the archives of the day, and leave a copy of the log to draft the new one in."""
+    data = read_bytes(desk.places.observations)
+    night = Snapshot(kept.new_folder(desk), iso(desk.run.now), desk.today, kept.OPEN, {})
+    night = night.keeping(kept.LOG, data)
+    for command in ("archive", "chunk"):
+        name = "/".join((*SHELVES[command].folder[1:], f"{desk.today}.md"))
+        night = night.keeping(name, read_bytes(desk.memory / name))
+    replace_file(draft_of(desk), data or b"")
+    return kept.save(night)
+
+
+def draft_of(desk: Desk) -> Path:
+    """The copy of the log that the new one is drafted in."""
+    return desk.memory / kept.FOLDER / DRAFT
+
+
+def facts_of(desk: Desk, night: "Snapshot | None", more: "dict[str, Any]") -> "dict[str, Any]":
+    """What preflight tells."""
+    text = desk.log()
+    return {
+        "run": night.name if night else "",
+        "read_only": desk.config.read_only,
+        "dream_phase": desk.config.dream_phase,
+        "day": desk.today,
+        "observations": len(observations_in(parse_log(text))),
+        "tokens": estimate_tokens(text),
+        "token_target": desk.config.dream_token_target,
+        "observations_sha256": sha256_hex(encode(text)),
+        "draft": desk.shown(draft_of(desk)),
+        **more,
+    }

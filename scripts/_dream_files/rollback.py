@@ -1,0 +1,130 @@
+"""rollback: exactly the bytes that preflight kept, and behind them what others have added to the log since.
+
+Files that were not there go away again. A line that was added to the log meanwhile, by the observer or by a person, is
+appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not. What the files were
+before the rollback is kept beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other
+file, and no repository.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from _archive import read_archived, render_archived
+from _cli import Result
+from _dream.size import HOOKS_HEADING
+from _dream_files import kept
+from _dream_files.desk import ROLLBACK, Desk, inside
+from _dream_files.kept import Snapshot
+from _dream_files.update import refresh
+from _dream_files.validate import LEAVES, entry_ids
+from _errors import RefusedError
+from _files import decode, encode, read_bytes, remove_file, replace_file
+from _ledger import read_ledger
+from _memory import iso
+from _observations import Entry, parse_log
+from _state import Filing, additions, file_away, with_entries
+
+_REFLECTIONS = "archive/reflections/"
+
+
+def rollback(desk: Desk) -> Result:
+    """Undo the last night. One that is undone already stays so."""
+    with desk.holding_memory():
+        night = kept.newest(desk)
+        if night is None:
+            raise RefusedError("nothing was kept that could be put back", "preflight keeps it")
+        if night.status == kept.UNDONE:
+            return Result("ok", "already_undone", {"run": night.name, "restored": 0, "added_since": 0})
+        parts = {name: night.bytes_of(name) for name in night.files}  # all of them whole, or nothing is done
+        base, current = decode(parts[kept.LOG] or b""), desk.log()
+        late = _added_by_others(desk, base, current)
+        new = with_entries(base, late) if late else base
+        rows = _rows(desk, base, new)
+        restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
+        facts = {"run": night.name, "restored": len(restored), "added_since": len(late)}
+        if desk.pretends:
+            return Result("skipped", desk.pretends, facts)
+        keep_aside(desk, night)
+        if new != current or rows:
+            file_away(desk.places, Filing(log=(current, new), rows=tuple(rows)))
+        if parts[kept.LOG] is None and not new:
+            remove_file(desk.places.observations)
+        others = [name for name in night.files if name != kept.LOG]
+        put_back = [name for name in others if _put_back(desk, name, parts[name], base, restored)]
+        refresh(desk)
+        kept.mark(night, kept.UNDONE)
+    return Result("ok", "undone", {**facts, "files": [f"memory/{name}" for name in put_back]})
+
+
+def keep_aside(desk: Desk, night: Snapshot) -> None:
+    """Keep what the files are now, once: a rollback that was cut off and is done again keeps the first."""
+    for name in night.files:
+        aside = night.folder / (name.replace("/", "__") + ".undone")
+        data = read_bytes(desk.memory / name)
+        if data is not None and not aside.exists():
+            replace_file(aside, data)
+
+
+def _added_by_others(desk: Desk, base: str, current: str) -> "list[Entry]":
+    """What is in the log, was not at preflight, and was not made by the night. Of an entry with an id that preflight's
+    log has, that log's version comes back."""
+    made = {
+        str(row.get("id"))
+        for row in read_ledger(desk.places.ledger, "observed")
+        if row.get("trigger") == "night"
+    }
+    old = entry_ids(parse_log(base))
+    return [
+        entry
+        for entry in additions(base, current)
+        if entry.kind != "hook"
+        and entry.raw.strip() != HOOKS_HEADING
+        and not (entry.observation and entry.observation.id in made | old)
+    ]
+
+
+def _rows(desk: Desk, base: str, new: str) -> "list[dict[str, Any]]":
+    """What the ledger has to be told: what is live again, and which lines of the night are gone."""
+    at = iso(desk.run.now)
+    last = {str(row.get("id", "")): row for row in read_ledger(desk.places.ledger) if row.get("id")}
+    live = entry_ids(parse_log(new))
+    rows: "list[dict[str, Any]]" = [
+        {"e": "restored", "at": at, "id": name, "from": ROLLBACK}
+        for name in sorted(live)
+        if last.get(name, {}).get("e") in LEAVES
+    ]
+    rows += [
+        {"e": "removed", "at": at, "id": name, "why": ROLLBACK}
+        for name, row in sorted(last.items())
+        if row.get("e") == "observed" and row.get("trigger") == "night" and name not in live
+    ]
+    return rows
+
+
+def _put_back(desk: Desk, name: str, data: Optional[bytes], base: str, restored: "set[str]") -> bool:
+    """Put one file back; True when it was another. The archive of reflections is the reflector's as well: from it only
+    what the night put there goes."""
+    path = desk.memory / name
+    inside(desk.memory, tuple(name.split("/")))
+    now = read_bytes(path)
+    if name.startswith(_REFLECTIONS):
+        data = _without(now, data, restored | entry_ids(parse_log(base)))
+    if now == data:
+        return False
+    if data is None:
+        remove_file(path)
+    else:
+        replace_file(path, data)
+    return True
+
+
+def _without(now: Optional[bytes], before: Optional[bytes], names: "set[str]") -> Optional[bytes]:
+    """The file without the items of these ids that came since; None when there was none and nothing is left in it."""
+    text, old = decode(now or b""), decode(before or b"")
+    there = {item.id for item in read_archived(old)}
+    for item in read_archived(text):
+        if item.id in names and item.id not in there:
+            text = text.replace(render_archived([item]), "", 1)
+    is_empty = before is None and not list(read_archived(text))
+    return None if is_empty else encode(text)

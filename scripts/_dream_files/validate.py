@@ -1,0 +1,219 @@
+"""validate: whether the night may stand. Everything is counted anew from the files, nothing taken on trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import _cli
+from _account import Account, account_of, read_files
+from _archive import read_archived, read_records
+from _cli import Result
+from _dream.plan import plan
+from _dream.weight import CRITICAL_FROM
+from _dream_files import kept
+from _dream_files.archive import Filed, items_of
+from _dream_files.desk import Desk
+from _dream_files.kept import Snapshot
+from _dream_files.rehearsal import rehearsed
+from _errors import RefusedError
+from _files import decode, read_bytes
+from _ledger import read_ledger
+from _observations import Entry, estimate_tokens, observations_in, parse_log
+from _state import key_of
+
+LEAVES = ("merged", "removed", "archived", "chunked", "forgotten")
+GO_LIVE_REDUCTION_PCT = 10.0
+
+
+@dataclass
+class Findings:
+    """What was counted, and by gate what is wrong."""
+
+    gates: "dict[str, bool]" = field(default_factory=dict)
+    notes: "list[str]" = field(default_factory=list)
+    critical: "list[str]" = field(default_factory=list)
+    unaccounted: "list[str]" = field(default_factory=list)
+
+
+def validate(desk: Desk) -> Result:
+    """Check the gates; a night that passes them all is marked as valid, and stays so."""
+    with desk.holding_memory():
+        night = kept.newest(desk)
+        found = Findings()
+        log = desk.log()
+        base = decode(night.bytes_of(kept.LOG) or b"") if night else log
+        account = account_of(read_files(desk.places))
+        there = _check_files(desk, found, night, account)
+        _check_critical(desk, found, night, there, base, log)
+        _check_accounted(desk, found, account, there, base, log)
+        tokens = _check_tokens(desk, found, log)
+        passed = all(found.gates.values())
+        if passed and night is not None and night.status == kept.OPEN and not desk.pretends:
+            kept.mark(night, kept.VALID)
+    facts = _facts(desk, found, night, base, tokens, passed)
+    if passed:
+        return Result("ok", "valid", facts)
+    failed = ", ".join(name for name, holds in found.gates.items() if not holds)
+    return _cli.failed(
+        RefusedError(f"the night does not hold: {failed}", "run: dream_cycle.py rollback"), facts
+    )
+
+
+def _facts(
+    desk: Desk, found: Findings, night: Optional[Snapshot], base: str, tokens: int, passed: bool
+) -> "dict[str, Any]":
+    before = estimate_tokens(base)
+    reduction = round(100.0 * (before - tokens) / before, 1) if before else 0.0
+    facts: "dict[str, Any]" = {
+        "validation_passed": passed,
+        "tokens": tokens,
+        "token_target": desk.config.dream_token_target,
+        "critical_false_archives": len(found.critical),
+        "notes": found.notes,
+        "gates": found.gates,
+        "run": night.name if night else "",
+        "tokens_before": before,
+        "tokens_saved": before - tokens,
+        "reduction_pct": reduction,
+        "observations_before": len(observations_in(parse_log(base))),
+    }
+    if desk.config.read_only:
+        facts["may_go_live"] = passed and not found.critical and reduction >= GO_LIVE_REDUCTION_PCT
+    return facts
+
+
+def _check_files(
+    desk: Desk, found: Findings, night: Optional[Snapshot], account: Account
+) -> "dict[str, Filed]":
+    """Every file that the night wrote is whole and can be read; those of other editions may have any shape. Returns
+    what the archive of observations holds."""
+    wrong = []
+    if b"\0" in (read_bytes(desk.places.observations) or b""):
+        wrong.append("observations.md holds NUL bytes")
+    there: "dict[str, Filed]" = {}
+    for command in ("archive", "chunk"):
+        for filed in items_of(desk, command):
+            is_ours = night is None or filed.path.relative_to(desk.memory).as_posix() in night.files
+            if is_ours and not filed.record.is_whole:
+                wrong.append(f"{filed.path.name} ends in the middle of {filed.record.id}")
+            there.setdefault(filed.record.id, filed)
+    # What was archived, brought back and archived again stands in two files, and rightly so.
+    wrong += [
+        f"{one.id} stands twice in the archive" for one in account.faults if one.kind == "archived_twice"
+    ]
+    found.gates["files_parse"] = not wrong
+    found.notes += wrong[:20]
+    return there
+
+
+def _check_critical(
+    desk: Desk, found: Findings, night: Optional[Snapshot], there: "dict[str, Filed]", base: str, log: str
+) -> None:
+    """What is critical is in the log, or lives on in another line of it."""
+    live = {one.id for one in observations_in(parse_log(log)) if one.id}
+    gone = _last_rows(desk)
+    for one in observations_in(parse_log(base)):
+        if (
+            one.importance >= CRITICAL_FROM
+            and one.id not in live
+            and gone.get(one.id) not in ("merged", "removed", "forgotten")
+        ):
+            found.critical.append(one.id or "without id")
+    for name, importance in _archived_since(desk, night, there):
+        if importance >= CRITICAL_FROM and name not in found.critical and name not in live:
+            found.critical.append(name)
+    found.gates["no_critical_archived"] = not found.critical
+    found.notes += [f"critical and archived: {name}" for name in found.critical[:20]]
+
+
+def _archived_since(
+    desk: Desk, night: Optional[Snapshot], there: "dict[str, Filed]"
+) -> "Iterable[tuple[str, float]]":
+    """(id, importance) of what the archive has had since preflight; in read-only mode of what it would have had."""
+    if desk.config.read_only:
+        yield from ((name, float(weight)) for name, weight in rehearsed(desk)["archived"].items())
+        return
+    before = "" if night is None else "\n".join(decode(night.bytes_of(name) or b"") for name in night.files)
+    old = {record.id for record in read_records(before)}
+    touched = set(night.files) if night else set()
+    for name, filed in there.items():
+        is_new = filed.path.relative_to(desk.memory).as_posix() in touched and name not in old
+        entry = filed.record.entry
+        if is_new and entry is not None and entry.observation is not None:
+            yield name, entry.observation.importance
+
+
+def _last_rows(desk: Desk) -> "dict[str, str]":
+    """By id, the last that the ledger says of it."""
+    return {str(row.get("id", "")): str(row.get("e")) for row in read_ledger(desk.places.ledger)}
+
+
+def _check_accounted(
+    desk: Desk, found: Findings, account: Account, there: "dict[str, Filed]", base: str, log: str
+) -> None:
+    """Each observation of preflight is in the log, in the archive, or the ledger says where it went."""
+    now = parse_log(log)
+    live = {one.id for one in observations_in(now) if one.id}
+    keys = {key_of(entry) for entry in now}
+    said = _last_rows(desk)
+    kept_texts = set(there) | _reflected(desk)
+    for entry in parse_log(base):
+        if entry.observation is None or key_of(entry) in keys or entry.observation.id in live:
+            continue
+        name = entry.observation.id
+        if not name or (said.get(name) not in LEAVES) or not _is_kept(name, said[name], kept_texts):
+            found.unaccounted.append(
+                name or f"an observation of {entry.observation.date or 'no date'} without id"
+            )
+    before = entry_ids(parse_log(base))
+    faults = [one for one in account.faults if one.id in before and one.kind != "archived_twice"]
+    found.unaccounted += [one.id for one in faults if one.id not in found.unaccounted]
+    found.gates["all_accounted_for"] = not found.unaccounted
+    found.notes += [f"unaccounted for: {name}" for name in found.unaccounted[:20]]
+
+
+def _is_kept(name: str, how: str, kept_texts: "set[str]") -> bool:
+    return how in ("removed", "forgotten") or name in kept_texts
+
+
+def _reflected(desk: Desk) -> "set[str]":
+    """The ids that the archive of reflections holds."""
+    folder = desk.places.reflections
+    paths = sorted(folder.glob("*.md")) if folder.is_dir() else []
+    return {item.id for path in paths for item in read_archived(decode(read_bytes(path) or b""))}
+
+
+def _check_tokens(desk: Desk, found: Findings, log: str) -> int:
+    """The log is under its target, or nothing more may go."""
+    noted = rehearsed(desk)["tokens"] if desk.config.read_only else None
+    tokens = int(noted) if isinstance(noted, int) else estimate_tokens(log)
+    target = desk.config.dream_token_target
+    if desk.config.read_only and noted is None:
+        tokens = min(tokens, plan(log, desk.night()).tokens_after)
+        found.notes.append("tokens are those of the plan: no new version of the log was drafted")
+    if tokens > target:
+        planned = plan(log, desk.night())
+        if not planned.target_reached and not _may_go(planned.leaving, desk):
+            held = ", ".join(f"{why} {number}" for why, number in list(planned.held_by.items())[:6])
+            found.notes.append(f"{tokens} tokens are over {target}, but all that stays must: {held}")
+            tokens_hold = True
+        else:
+            tokens_hold = False
+            found.notes.append(f"{tokens} tokens are over the target of {target}")
+    else:
+        tokens_hold = True
+    found.gates["tokens_under_target"] = tokens_hold
+    return tokens
+
+
+def _may_go(leaving: "list[Any]", desk: Desk) -> bool:
+    """Whether the plan still has something to archive that this night has not drafted away."""
+    gone = set(rehearsed(desk)["archived"]) if desk.config.read_only else set()
+    return any(verdict.note.id not in gone for verdict in leaving)
+
+
+def entry_ids(entries: "Iterable[Entry]") -> "set[str]":
+    """The ids of the observations among these entries."""
+    return {one.id for one in observations_in(entries) if one.id}

@@ -1,0 +1,138 @@
+"""The hook lines of the log: what is left in it of what was archived, as many as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from _archive import ArchivedObservation, Record, chunk_of, observation_of, read_records
+from _dream import hooked_id, most_new_hooks, room_for_hooks, without
+from _dream.size import HOOKS_HEADING
+from _dream_files.desk import Desk
+from _files import decode, read_bytes
+from _gate import mask_secrets
+from _hooks import chunk_hook_line, hook_line
+from _night.progress import Agenda
+from _night.steps import CHUNKS, OBSERVATIONS
+from _observations import estimate_tokens, parse_log, shorten
+from _state import Filing, file_away
+
+TOPIC_WORDS, OUTCOME_CHARS = 4, 80
+
+
+@dataclass(frozen=True)
+class HookLine:
+    """A hook line of the log: what it points at, and how soon it goes. `weight` is the importance of what it is for."""
+
+    line: str
+    day: str
+    id: str
+    weight: float = 0.0
+
+    @property
+    def rank(self) -> "tuple[bool, str, float, str]":
+        """For putting the ones first that stay longest: chunks, then the newest, then the heaviest."""
+        return self.id.startswith("CHUNK-"), self.day, self.weight, self.id
+
+
+def hooked(
+    log: str, new: "Sequence[HookLine]", archived: "frozenset[str]", target: int, most_new: int
+) -> str:
+    """The log with as many hook lines as there is room for, the new ones, of at most `most_new` tokens, in a section of
+    their own in front of the first day. One that points at nothing in the archive stays whatever happens."""
+    entries = parse_log(log)
+    there: "dict[int, HookLine]" = {}
+    for position, entry in enumerate(entries):
+        if (name := hooked_id(entry)) in archived:
+            there[position] = HookLine(entry.raw, entry.raw.rsplit("/", 1)[1][:10], name)
+    known = {one.id for one in there.values()}
+    fresh = [one for one in _fitting(new, most_new) if one.id not in known]
+    heading = estimate_tokens(f"\n{HOOKS_HEADING}\n\n")
+    room = room_for_hooks(estimate_tokens(without(entries, there)) + heading, target)
+    staying = {one.id for one in _fitting([*there.values(), *fresh], room)}
+    gone = [position for position, one in there.items() if one.id not in staying]
+    return _with_section(without(entries, gone), [one.line for one in fresh if one.id in staying])
+
+
+def _fitting(lines: "Sequence[HookLine]", tokens: int) -> "list[HookLine]":
+    """The lines that stay longest, as far as the room goes."""
+    fitting = []
+    for one in sorted(lines, key=lambda one: one.rank, reverse=True):
+        tokens -= estimate_tokens(one.line + "\n")
+        if tokens < 0:
+            break
+        fitting.append(one)
+    return fitting
+
+
+def _with_section(log: str, lines: "list[str]") -> str:
+    """The log with these lines at the top of the section of hooks, which is made where there is none."""
+    if not lines:
+        return log
+    entries = [entry.raw for entry in parse_log(log)]
+    for place, entry in enumerate(parse_log(log)):
+        if entry.kind == "heading" and entry.raw.strip() == HOOKS_HEADING:
+            after = place + 1
+            while after < len(entries) and not entries[after].strip() and after < place + 2:
+                after += 1
+            return "\n".join([*entries[:after], *lines, *entries[after:]])
+    first = next(
+        (place for place, entry in enumerate(parse_log(log)) if entry.kind in ("date", "observation")), -1
+    )
+    if first < 0:
+        return log.rstrip("\n") + "\n\n" * bool(log.strip()) + "\n".join([HOOKS_HEADING, "", *lines, ""])
+    return "\n".join([*entries[:first], HOOKS_HEADING, "", *lines, "", *entries[first:]])
+
+
+def records_in(path: Path) -> "dict[str, Record]":
+    """The items of an archive file by id."""
+    return {record.id: record for record in read_records(decode(read_bytes(path) or b""))}
+
+
+def refresh_hooks(desk: Desk, agenda: Agenda) -> int:
+    """Put hook lines for tonight's items into the log, and thin the old ones; returns how many new ones are in it."""
+    new = lines_of_tonight(desk, agenda)
+    log = desk.log()
+    after = hooked(
+        log, new, in_archive(desk, log), desk.config.dream_token_target, most_new_hooks(agenda.tokens_leaving)
+    )
+    if after != log:
+        file_away(desk.places, Filing(log=(log, after)))
+    return sum(one.line in after for one in new)
+
+
+def lines_of_tonight(desk: Desk, agenda: Agenda) -> "list[HookLine]":
+    """A hook line for each chunk of tonight, and for each item that is part of none."""
+    observations, chunks = f"{OBSERVATIONS}/{agenda.day}.md", f"{CHUNKS}/{agenda.day}.md"
+    alone = {going.id: going for going in agenda.going if not going.into}
+    made = {chunk.id for chunk in agenda.chunks}
+    items, found = records_in(desk.memory / observations), records_in(desk.memory / chunks)
+    lines = []
+    for name, record in items.items():
+        if name in alone:
+            said = record.entry.observation.text if record.entry and record.entry.observation else record.text
+            line = hook_line(_briefly(record), shorten(mask_secrets(said)[0], OUTCOME_CHARS), observations)
+            lines.append(HookLine(line, agenda.day, name, alone[name].written))
+    for name, record in found.items():
+        if name in made:
+            lines.append(HookLine(chunk_hook_line(chunk_of(record), chunks), agenda.day, name))
+    return lines
+
+
+def _briefly(record: Record) -> ArchivedObservation:
+    """The item with the beginning of its first hook alone, for the topic of a line that every session pays for."""
+    item = observation_of(record)
+    return replace(item, hooks=tuple(" ".join(hook.split()[:TOPIC_WORDS]) for hook in item.hooks[:1]))
+
+
+def in_archive(desk: Desk, log: str) -> "frozenset[str]":
+    """What the hook lines of a log point at and the archive holds."""
+    wanted: "dict[str, set[str]]" = {}
+    for entry in parse_log(log):
+        name = hooked_id(entry)
+        if name:
+            wanted.setdefault(entry.raw.rsplit("[ref: ", 1)[1].split("#")[0], set()).add(name)
+    return frozenset(
+        name for where, names in wanted.items() for name in names & set(records_in(desk.memory / where))
+    )

@@ -1,0 +1,172 @@
+"""What a night tells of itself: its log and its metrics, through the same commands that an agent uses."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from _dream import impact
+from _dream_files import write_log, write_metrics
+from _dream_files.desk import Desk
+from _files import read_bytes
+from _ledger import read_ledger
+from _night.hooklines import records_in
+from _night.progress import Agenda
+from _night.steps import OBSERVATIONS
+from _observations import TYPES, parse_log
+
+MOST_ITEMS = 2_000  # of a list in the log
+_RUN = "run "
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a night ended: its status in words, the log's tokens, what `validate` found, seconds, sentences for a person,
+    and the models that were asked."""
+
+    status: str
+    tokens: int
+    checked: "Mapping[str, Any]"
+    seconds: float
+    flags: "tuple[str, ...]" = ()
+    models: "tuple[str, ...]" = ()
+
+
+def write_reports(desk: Desk, agenda: Agenda, outcome: Outcome) -> "dict[str, str]":
+    """Write the night's log and metrics; returns their paths."""
+    gone = left_tonight(desk, agenda)
+    hooks = hooks_of_tonight(desk, agenda, gone)
+    log, metrics = log_of(desk, agenda, outcome, gone, hooks), metrics_of(desk, agenda, outcome, gone, hooks)
+    day = agenda.day
+    told = [
+        write_log(desk, f"memory/dream-logs/{day}.md", json.dumps(log)),
+        write_metrics(desk, f"research/dream-cycle-metrics/daily/{day}.json", json.dumps(metrics)),
+    ]
+    return dict(zip(("log_path", "metrics_path"), (str(one.facts["path"]) for one in told)))
+
+
+def left_tonight(desk: Desk, agenda: Agenda) -> "dict[str, str]":
+    """By id, how each observation left this night ("archived", "chunked"); in read-only mode how it would have."""
+    if desk.pretends:
+        return {going.id: "chunked" if going.into else "archived" for going in agenda.going}
+    found: "dict[str, str]" = {}
+    tonight = {going.id for going in agenda.going}
+    for row in read_ledger(desk.places.ledger):
+        name = str(row.get("id", ""))
+        if row.get("night") == agenda.run:
+            found[name] = str(row["e"])
+        elif row.get("e") == "restored" and name in tonight:
+            found.pop(name, None)
+    return found
+
+
+def hooks_of_tonight(desk: Desk, agenda: Agenda, gone: "Mapping[str, str]") -> "list[str]":
+    """The search phrases that the archive has for what left."""
+    records = records_in(desk.memory / f"{OBSERVATIONS}/{agenda.day}.md")
+    fields = [records[name].fields.get("Hooks", "") for name in gone if name in records]
+    return [hook for text in fields for hook in text.split("\n") if hook]
+
+
+def log_of(
+    desk: Desk, agenda: Agenda, outcome: Outcome, gone: "Mapping[str, str]", hooks: "list[str]"
+) -> "dict[str, Any]":
+    """The payload of write-log."""
+    known = {going.id: going for going in agenda.going}
+    lines = [
+        entry.raw.strip()
+        for entry in parse_log(desk.log())
+        if entry.kind == "hook" and f"/{agenda.day}.md#" in entry.raw
+    ]
+    told: "dict[str, Any]" = {
+        **_shared(desk, agenda, outcome, gone, hooks),
+        "run_time": agenda.began,
+        "status": outcome.status,
+        "archived_items": [
+            {
+                "id": name,
+                "type": known[name].type,
+                "impact": impact(known[name].written)[0],
+                "reason": known[name].reason,
+            }
+            for name in list(gone)[:MOST_ITEMS]
+            if name in known
+        ],
+        "hooks": lines[:MOST_ITEMS],
+        "validation_results": _validation(outcome),
+        "flagged_for_review": list(outcome.flags),
+        "next_steps": ["run again: what is not done yet is taken up"]
+        if outcome.status == "out of time"
+        else [],
+    }
+    if agenda.phase > 1:
+        left = Counter(known[name].type for name in gone if name in known)
+        told["type_distribution"] = {
+            kind: {
+                "count": agenda.types.get(kind, 0),
+                "archived": left[kind],
+                "retained": agenda.types.get(kind, 0) - left[kind],
+            }
+            for kind in TYPES
+        }
+    return told
+
+
+def metrics_of(
+    desk: Desk, agenda: Agenda, outcome: Outcome, gone: "Mapping[str, str]", hooks: "list[str]"
+) -> "dict[str, Any]":
+    """The payload of write-metrics."""
+    told = _with_earlier(desk, agenda, _shared(desk, agenda, outcome, gone, hooks))
+    before = told["tokens_before"]
+    return {
+        **told,
+        "reduction_pct": round(100.0 * told["tokens_saved"] / before, 1) if before else 0.0,
+        "critical_false_archives": int(outcome.checked.get("critical_false_archives", 0)),
+        "validation_passed": bool(outcome.checked.get("validation_passed", False)),
+        "notes": [outcome.status, _RUN + agenda.run, *outcome.flags],
+    }
+
+
+def _with_earlier(desk: Desk, agenda: Agenda, told: "dict[str, Any]") -> "dict[str, Any]":
+    """The figures with those of an earlier night of the same day added."""
+    path = desk.config.workspace / "research" / "dream-cycle-metrics" / "daily" / f"{agenda.day}.json"
+    try:
+        found = json.loads(read_bytes(path) or b"{}")
+        runs = [note for note in found["notes"] if str(note).startswith(_RUN)]
+        if not runs or _RUN + agenda.run in runs or found["dry_run"] or told["dry_run"]:
+            return told
+        gone, saved = int(found["observations_archived"]), int(found["tokens_saved"])
+        more = {
+            "observations_total": gone,
+            "observations_archived": gone,
+            "tokens_before": saved,
+            "tokens_saved": saved,
+        }
+        more["hooks_created"] = int(found["hooks_created"])
+        return {name: value + more[name] if name in more else value for name, value in told.items()}
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return told
+
+
+def _shared(
+    desk: Desk, agenda: Agenda, outcome: Outcome, gone: "Mapping[str, str]", hooks: "list[str]"
+) -> "dict[str, Any]":
+    return {
+        "date": agenda.day,
+        "model": ", ".join(outcome.models) or "none",
+        "runtime_seconds": round(outcome.seconds, 1),
+        "observations_total": agenda.observations,
+        "observations_archived": len(gone),
+        "hooks_created": len(hooks),
+        "tokens_before": agenda.tokens_before,
+        "tokens_after": outcome.tokens,
+        "tokens_saved": agenda.tokens_before - outcome.tokens,
+        "dry_run": bool(desk.pretends),
+    }
+
+
+def _validation(outcome: Outcome) -> "dict[str, Any]":
+    names = ("validation_passed", "tokens", "token_target", "critical_false_archives", "notes")
+    return {name: outcome.checked[name] for name in names if name in outcome.checked}

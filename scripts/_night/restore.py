@@ -1,0 +1,125 @@
+"""What was archived, brought back into the log word for word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from _account import Files, Standing, read_files
+from _archive import read_archived, read_records
+from _cli import Result
+from _dream import hooked_id, without
+from _dream.lines import with_id
+from _dream_files.desk import Desk
+from _errors import RefusedError, UsageError
+from _files import decode, read_bytes
+from _memory import iso
+from _observations import Entry, is_date, make_observation, parse_line, parse_log, render_line
+from _state import Filing, file_away, with_entries
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An item of the archive: the file below memory/ that it lies in, and what it was in the log."""
+
+    where: str
+    entry: Entry
+
+
+def restore(desk: Desk, name: str) -> Result:
+    """Bring an observation back from the archive, or all those that a chunk was made of. One that is in the log stays
+    as it is. Raises UsageError for an id that nothing is known of, RefusedError for one whose text is gone."""
+    with desk.holding_memory():
+        files = read_files(desk.places)
+        wanted = _sources(desk, files, name) if name.startswith("CHUNK-") else [name]
+        coming = [(one, _find(desk, files, one)) for one in wanted if one not in files.live]
+        if coming and not desk.pretends:
+            _bring_back(desk, files, coming, {name, *(one for one, _kept in coming)})
+    facts = {
+        "restored": len(coming),
+        "ids": [one for one, _kept in coming],
+        "already_there": len(wanted) - len(coming),
+    }
+    if desk.pretends:
+        return Result("skipped", desk.pretends, facts)
+    return Result("ok", "restored" if coming else "already_there", facts)
+
+
+def _sources(desk: Desk, files: Files, name: str) -> "list[str]":
+    """The observations that a chunk was made of."""
+    where = files.chunks.get(name)
+    if where is None:
+        raise _unknown(name)
+    records = read_records(decode(read_bytes(desk.memory / where) or b""))
+    return list(next(record for record in records if record.id == name).source_ids)
+
+
+def _unknown(name: str) -> UsageError:
+    return UsageError(
+        f"nothing is known of {name[:60]!r}",
+        "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
+    )
+
+
+def _find(desk: Desk, files: Files, name: str) -> Kept:
+    """The item as the archive has it: where the ledger says, else the newest file that holds it."""
+    known: "Optional[Standing]" = files.ledger.get(name)
+    places = files.archived.get(name, ())
+    if known is None and not places:
+        raise _unknown(name)
+    order = [known.where] if known and known.where in places else []
+    for where in [*order, *reversed(places)]:
+        entry = _entry_in(desk.memory / where, name)
+        if entry is not None:
+            return Kept(where, entry)
+    why = f"{known.state}: {known.why}" if known else "its file is damaged"
+    raise RefusedError(
+        f"the text of {name} is nowhere in the archive ({why})", "a backup of observations.md may have it"
+    )
+
+
+def _entry_in(path: Path, name: str) -> Optional[Entry]:
+    text = decode(read_bytes(path) or b"")
+    found: "list[tuple[str, str]]" = []
+    if path.parent.name == "reflections":
+        found = [(item.date, item.raw) for item in read_archived(text) if item.id == name]
+    else:
+        found = [
+            (one.fields.get("Original date", ""), one.text) for one in read_records(text) if one.id == name
+        ]
+    for day, raw in reversed(found):
+        entry = _as_entry(day, raw) or _made(day, raw)
+        if entry is not None and entry.observation is not None:
+            return entry if entry.observation.id == name else with_id(entry, name)
+    return None
+
+
+def _as_entry(day: str, raw: str) -> Optional[Entry]:
+    head = f"Date: {day}\n" if is_date(day) else ""
+    found = [entry for entry in parse_log(head + raw) if entry.kind != "date"]
+    return found[0] if len(found) == 1 and found[0].observation else None
+
+
+def _made(day: str, raw: str) -> Optional[Entry]:
+    """An entry for a text that another edition archived without its bullet."""
+    made = make_observation(raw, date=day if is_date(day) else "")
+    line = render_line(made) if made else ""
+    return Entry(line, "observation", parse_line(line)) if line else None
+
+
+def _bring_back(desk: Desk, files: Files, coming: "list[tuple[str, Kept]]", names: "set[str]") -> None:
+    """Put the entries at the end of the log, under their days, and take the hook lines for these ids out of it."""
+    log, at = desk.log(), iso(desk.run.now)
+    entries = parse_log(log)
+    hooks = [position for position, entry in enumerate(entries) if hooked_id(entry) in names]
+    ordered = sorted(
+        coming, key=lambda one: one[1].entry.observation.date if one[1].entry.observation else ""
+    )
+    new = with_entries(without(entries, hooks), [kept.entry for _name, kept in ordered])
+    rows = []
+    for name, kept in ordered:
+        if name not in files.ledger:
+            rows.append({"e": "adopted", "at": at, "id": name})
+        rows.append({"e": "restored", "at": at, "id": name, "from": kept.where})
+    file_away(desk.places, Filing(log=(log, new), rows=tuple(rows)))

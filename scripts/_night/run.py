@@ -1,0 +1,323 @@
+"""The whole night without an agent: preflight, plan, archive, chunks, decay, hook lines, validation, reports.
+
+A night that was killed, or ran out of time, is gone on with by the next run of the same day: what it had set out to do
+is kept in memory/.total-recall/night.json until the reports are written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Optional
+
+import _cli
+from _account import Mending, account_of, mend, read_files
+from _archive import Chunk
+from _cli import Result
+from _dream import Plan, age_log, plan
+from _dream_files import kept, preflight, rollback, validate
+from _dream_files.desk import Desk
+from _dream_files.rehearsal import rehearse
+from _dream_files.update import refresh
+from _errors import BusyError, RefusedError
+from _files import lock
+from _memory import iso
+from _night.finding import Finder
+from _night.hooklines import in_archive, records_in, refresh_hooks
+from _night.progress import Agenda, Going, agenda_of, close_agenda, load_agenda, save_agenda
+from _night.report import Outcome, write_reports
+from _night.steps import CHUNKS, Leaving, age, commit, still_there
+from _observations import estimate_tokens, parse_log
+from _state import Filing, file_away
+
+BATCH = 50
+DEADLINE_SECONDS = 600.0
+REHEARSED = "rehearsed"  # a night that is not gone on with: it has changed nothing
+
+
+@dataclass
+class Work:
+    """One run of the night, and what its result will say."""
+
+    desk: Desk
+    deadline_seconds: float
+    elapsed: "Callable[[], float]"
+    finder: Finder
+    counts: "dict[str, int]" = field(default_factory=dict)
+    flags: "list[str]" = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self.elapsed() >= self.deadline_seconds
+
+    def count(self, **counts: int) -> None:
+        """Add to the named counts of the result."""
+        for name, number in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+
+def run_night(
+    desk: Desk, deadline_seconds: float = DEADLINE_SECONDS, elapsed: "Optional[Callable[[], float]]" = None
+) -> Result:
+    """The night, or as much of it as there is time for. `elapsed` tells the seconds since it began."""
+    began = time.monotonic()
+    clock = elapsed or (lambda: time.monotonic() - began)
+    work = Work(desk, deadline_seconds, clock, Finder(desk, lambda: clock() >= deadline_seconds))
+    if desk.run.dry_run:
+        return look_only(work)
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock(desk.places.private / "dream.lock"))
+        except BusyError as problem:
+            desk.run.say(f"dream_cycle: {problem}")
+            return Result("skipped", "locked", {})
+        return rehearse_only(work) if desk.pretends else carry_out(work)
+
+
+# Only looking --------------------------------------------------------------------------------------------------------
+
+
+def look_only(work: Work) -> Result:
+    """--dry-run: what the night would do; nothing is written."""
+    return Result("ok", "dry_run", facts_of(planned(work.desk)))
+
+
+def rehearse_only(work: Work) -> Result:
+    """READ_ONLY_MODE: memory stays as it is; what the night would do stands in its log and metrics, as a dry run."""
+    desk = work.desk
+    begun_now = preflight(desk)
+    with desk.holding_memory():
+        log, found = desk.log(), planned(desk)
+        agenda = agenda_of(found, parse_log(log), str(begun_now.facts["run"]), iso(desk.run.now), True)
+        rehearse(
+            desk,
+            {going.id: going.written for going in agenda.going if not going.into},
+            {going.id: going.into for going in agenda.going if going.into},
+            found.tokens_after,
+        )
+    checked = validate(desk)
+    kept.mark(kept.open_night(desk), REHEARSED)
+    held = held_up(found, found.tokens_after)
+    outcome = Outcome("read only", found.tokens_after, checked.facts, work.elapsed(), tuple(held))
+    paths = write_reports(desk, agenda, outcome)
+    return Result("ok", "read_only", {"run": agenda.run, **facts_of(found), **paths})
+
+
+def facts_of(found: Plan) -> "dict[str, Any]":
+    """The counts of a plan."""
+    told = found.as_json()
+    return {name: value for name, value in told.items() if name not in ("observations", "clusters")}
+
+
+def held_up(found: Plan, tokens: int) -> "Iterable[str]":
+    """What keeps a log of so many tokens over its target, in a sentence; nothing where it is not."""
+    if tokens > found.night.token_target:
+        held = ", ".join(f"{why} {number}" for why, number in found.held_by.items() if number)
+        yield f"{tokens} tokens are over the target of {found.night.token_target}; what stays: {held}"
+
+
+# The night -----------------------------------------------------------------------------------------------------------
+
+
+def carry_out(work: Work) -> Result:
+    """The night itself, from where an earlier run of it stopped."""
+    desk = work.desk
+    unfinished, status = left_over(desk)
+    if unfinished is not None and status != kept.OPEN:
+        result = finish(work, unfinished)
+        if unfinished.day == desk.today:
+            return result
+        unfinished = None
+    if unfinished is None:
+        settle_accounts(work)
+        if is_done_today(desk):
+            return Result("ok", "nothing_to_do", {"tokens_after": estimate_tokens(desk.log())})
+    preflight(desk)
+    agenda = begun(work)
+    for batch in batches(agenda):
+        if work.is_over:
+            return stop(work, agenda)
+        leave(work, agenda, batch)
+    for chunk in agenda.chunks:
+        if work.is_over:
+            return stop(work, agenda)
+        make_chunk(work, agenda, chunk)
+    with desk.holding_memory():
+        if agenda.phase > 1:
+            work.count(decayed=age(desk, desk.night()))
+        work.count(hook_lines=refresh_hooks(desk, agenda))
+        refresh(desk)
+    return finish(work, agenda)
+
+
+def left_over(desk: Desk) -> "tuple[Optional[Agenda], str]":
+    """What an earlier run of the last night left to do, or only to report on, and what became of that night; None when
+    there is nothing left, or the night was begun on another day and not ended."""
+    with desk.holding_memory():
+        agenda, night = load_agenda(desk.places), kept.newest(desk)
+        if agenda is None or night is None or night.name != agenda.run:
+            return None, ""
+        is_given_up = night.status == kept.OPEN and night.day != desk.today
+        return (None, "") if is_given_up else (agenda, night.status)
+
+
+def settle_accounts(work: Work) -> None:
+    """Tell the ledger what people did to the log by hand since the last night."""
+    desk = work.desk
+    with desk.holding_memory():
+        mending = mend(read_files(desk.places), iso(desk.run.now))
+        if mending.rows:
+            file_away(desk.places, Filing(rows=mending.rows))
+    work.count(mended=len(mending.rows))
+    work.flags += vanished(mending)
+
+
+def vanished(mending: Mending) -> "list[str]":
+    """The sentence about observations of which too many went at once."""
+    if not mending.gone:
+        return []
+    return [
+        f"{len(mending.gone)} observations are gone from the log although nothing removed them: restore a backup, "
+        "or run dream_cycle.py account --accept if they were deleted on purpose"
+    ]
+
+
+def is_done_today(desk: Desk) -> bool:
+    """Whether a night of today is over and leaves nothing to do."""
+    night = kept.newest(desk)
+    if night is None or night.day != desk.today or night.status != kept.VALID:
+        return False
+    aged = age_log(desk.log(), desk.night()).lines if desk.config.dream_phase > 1 else 0
+    return not planned(desk).leaving and not aged
+
+
+def begun(work: Work) -> Agenda:
+    """What the night of today has set out to do: what a run before this one left of it, else a new plan."""
+    desk = work.desk
+    with desk.holding_memory():
+        run = kept.open_night(desk).name
+        agenda = load_agenda(desk.places)
+        if agenda is not None and agenda.run == run:
+            work.count(resumed=1)
+            return agenda
+        log = desk.log()
+        agenda = agenda_of(planned(desk), parse_log(log), run, iso(desk.run.now))
+        save_agenda(desk.places, agenda)
+    return agenda
+
+
+def planned(desk: Desk) -> Plan:
+    """The plan for the log, with the decay of today in it in phase 2."""
+    log, night = desk.log(), desk.night()
+    aged = age_log(log, night).log if night.phase > 1 else log
+    numbers = [int(name.rsplit("-", 1)[1]) for name in records_in(desk.memory / f"{CHUNKS}/{desk.today}.md")]
+    found = plan(aged, night, max(numbers, default=0), in_archive(desk, log))
+    return replace(found, tokens_before=estimate_tokens(log))
+
+
+def batches(agenda: Agenda) -> "list[Sequence[Going]]":
+    """What is to be archived by itself, in steps."""
+    alone = [going for going in agenda.going if not going.into]
+    return [alone[start : start + BATCH] for start in range(0, len(alone), BATCH)]
+
+
+def leave(work: Work, agenda: Agenda, batch: "Sequence[Going]") -> None:
+    """One step: some observations go into the archive. No lock is held while a model is asked for their hooks."""
+    desk = work.desk
+    hooks = work.finder.hooks_for(found_in_log(desk, batch))
+    with desk.holding_memory():
+        leaving = [one for one in still_there(desk.log(), batch) if one.going.id in hooks]
+        if leaving:
+            commit(desk, agenda, [replace(one, hooks=hooks[one.going.id]) for one in leaving])
+
+
+def make_chunk(work: Work, agenda: Agenda, chunk: Chunk) -> None:
+    """One step: some observations become one. When a person has changed any of them since, all stay."""
+    desk = work.desk
+    wanted = [going for going in agenda.going if going.into == chunk.id]
+    sources = found_in_log(desk, wanted)
+    if not sources or len(sources) != len(chunk.sources):
+        return
+    hooks, made = work.finder.hooks_for(sources), work.finder.finding_for(chunk, sources)
+    with desk.holding_memory():
+        leaving = still_there(desk.log(), wanted)
+        if len(leaving) == len(wanted):
+            commit(desk, agenda, [replace(one, hooks=hooks[one.going.id]) for one in leaving], made)
+
+
+def found_in_log(desk: Desk, wanted: "Sequence[Going]") -> "list[Leaving]":
+    """Those of the wanted that stand in the log as they were planned for."""
+    with desk.holding_memory():
+        return still_there(desk.log(), wanted)
+
+
+# Its end -------------------------------------------------------------------------------------------------------------
+
+
+def stop(work: Work, agenda: Agenda) -> Result:
+    """The time is up: tell how far it came. The next run of today goes on with it."""
+    desk = work.desk
+    with desk.holding_memory():
+        refresh(desk)
+    outcome = Outcome(
+        "out of time", estimate_tokens(desk.log()), {}, work.elapsed(), tuple(work.flags), work.finder.models
+    )
+    paths = write_reports(desk, agenda, outcome)
+    return Result("ok", "out_of_time", {**told(work, agenda), **paths})
+
+
+def finish(work: Work, agenda: Agenda) -> Result:
+    """Validate, roll back when a gate does not hold, and report."""
+    desk = work.desk
+    checked = validate(desk)
+    why = str(checked.error or faults_of_tonight(desk, agenda))
+    night = kept.newest(desk)
+    if why or (night is not None and night.status == kept.UNDONE):
+        rollback(desk)
+        settle_accounts(work)
+        why = why or "it was rolled back before"
+    problem = RefusedError(f"the night was rolled back: {why}", "memory is as it was before") if why else None
+    status = "complete" if problem is None else "rolled back"
+    after = estimate_tokens(desk.log())
+    over = [] if problem else list(held_up(planned(desk), after))
+    outcome = Outcome(status, after, checked.facts, work.elapsed(), (*work.flags, *over), work.finder.models)
+    paths = write_reports(desk, agenda, outcome)
+    close_agenda(desk.places)
+    facts = {**told(work, agenda), **paths}
+    return _cli.failed(problem, facts) if problem else Result("ok", "done", facts)
+
+
+def faults_of_tonight(desk: Desk, agenda: Agenda) -> str:
+    """What does not add up about the observations of this night, "" when all does."""
+    tonight = {going.id for going in agenda.going}
+    with desk.holding_memory():
+        faults = account_of(read_files(desk.places)).faults
+    kinds = sorted({fault.kind for fault in faults if fault.id in tonight})
+    return f"the account is not whole: {', '.join(kinds)}" if kinds else ""
+
+
+def told(work: Work, agenda: Agenda) -> "dict[str, Any]":
+    """The counts of the result."""
+    desk = work.desk
+    live = len([entry for entry in parse_log(desk.log()) if entry.observation])
+    after = estimate_tokens(desk.log())
+    return {
+        "run": agenda.run,
+        "phase": agenda.phase,
+        "observations_total": agenda.observations,
+        "observations_left": live,
+        "chunks": len(agenda.chunks),
+        "tokens_before": agenda.tokens_before,
+        "tokens_after": after,
+        "token_target": desk.config.dream_token_target,
+        "hook_lines": 0,
+        "decayed": 0,
+        "resumed": 0,
+        **work.counts,
+        "calls": work.finder.calls,
+        "refused": work.finder.refused,
+        "models": list(work.finder.models),
+    }

@@ -1,0 +1,117 @@
+"""The steps of a night, each one commit under the memory lock: safe to kill, and nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from _archive import ArchivedObservation, Block, Chunk, block_for, render_chunks, render_observations
+from _dream import Night, age_log, without
+from _dream_files import kept
+from _dream_files.desk import Desk
+from _files import read_bytes
+from _memory import iso
+from _night.progress import Agenda, Going
+from _observations import Entry, Observation, parse_log, tidy
+from _state import Filing, file_away, name_of
+
+BY = "night"
+OBSERVATIONS, CHUNKS = "archive/observations", "archive/chunks"
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """An observation that is still in the log as it was planned for, and the hooks by which it is found again."""
+
+    going: Going
+    entry: Entry
+    position: int
+    hooks: "tuple[str, ...]" = ()
+
+    @property
+    def observation(self) -> Observation:
+        assert self.entry.observation is not None
+        return self.entry.observation
+
+    @property
+    def text(self) -> str:
+        """All that it says, its children included, without metadata."""
+        children = [line for line in self.entry.raw.split("\n")[1:] if not line.lstrip().startswith("<!--")]
+        return tidy("; ".join([self.observation.text, *filter(None, map(tidy, children))]))
+
+
+def still_there(log: str, wanted: "Iterable[Going]") -> "list[Leaving]":
+    """Those of the wanted that stand in the log as they were."""
+    entries = parse_log(log)
+    by_id = {entry.observation.id: place for place, entry in enumerate(entries) if entry.observation}
+    found = []
+    for going in wanted:
+        place = by_id.get(going.id)
+        if place is not None and name_of(entries[place]) == going.name:
+            found.append(Leaving(going, entries[place], place))
+    return found
+
+
+def commit(desk: Desk, agenda: Agenda, leaving: "Sequence[Leaving]", chunk: Optional[Chunk] = None) -> None:
+    """Carry out one step: observations go into the archive and out of the log, as parts of a chunk or by themselves.
+    The caller holds the memory lock, and has found them in the log as it is now."""
+    log, at = desk.log(), iso(desk.run.now)
+    new = without(parse_log(log), (one.position for one in leaving))
+    rows = [row_of(one, agenda, at) for one in leaving]
+    items = render_observations(_item(one, agenda) for one in leaving)
+    blocks = blocks_for(desk, agenda, items, render_chunks([chunk] if chunk else []))
+    file_away(desk.places, Filing(blocks, (log, new), tuple(rows)))
+
+
+def blocks_for(desk: Desk, agenda: Agenda, observations: str, chunks: str) -> "dict[str, Block]":
+    """What is appended to the archive, by file. The old bytes of the files are kept first."""
+    blocks = {}
+    heads = {OBSERVATIONS: "# Archived observations", CHUNKS: "# Chunks"}
+    for folder, text in ((OBSERVATIONS, observations), (CHUNKS, chunks)):
+        if text:
+            name = f"{folder}/{agenda.day}.md"
+            path = desk.memory / name
+            before = read_bytes(path) or b""
+            gap = "\n\n" if before and not before.endswith(b"\n") else ""
+            kept.keep(desk, kept.open_night(desk), path)
+            blocks[name] = block_for(path, gap + text, f"{heads[folder]}, {agenda.day}\n\n")
+    return blocks
+
+
+def row_of(one: Leaving, agenda: Agenda, at: str) -> "dict[str, Any]":
+    """The ledger's row for an observation that leaves."""
+    row = {
+        "e": "chunked" if one.going.into else "archived",
+        "at": at,
+        "id": one.going.id,
+        "why": one.going.reason,
+    }
+    if one.going.into:
+        row["into"] = one.going.into
+    return {**row, "by": BY, "in": f"{OBSERVATIONS}/{agenda.day}.md", "night": agenda.run}
+
+
+def _item(one: Leaving, agenda: Agenda) -> ArchivedObservation:
+    """As it lies in the archive: its exact text, why it left, and from phase 2 when, what it is, and how sure."""
+    observation, later = one.observation, agenda.phase > 1
+    return ArchivedObservation(
+        one.going.id,
+        one.entry.raw,
+        observation.date,
+        one.going.written,
+        one.going.reason,
+        agenda.day if later else "",
+        observation.type if later else "",
+        observation.confidence if later else "",
+        one.hooks,
+    )
+
+
+def age(desk: Desk, night: Night) -> int:
+    """Write the decay of the day into the log; returns how many lines lost something."""
+    log = desk.log()
+    aged = age_log(log, night)
+    if aged.lines:
+        file_away(desk.places, Filing(log=(log, aged.log)))
+    return aged.lines

@@ -1,0 +1,559 @@
+# ruff: noqa: E501 (lines of a log are long)
+"""dream_cycle.py: the command line, payloads, preflight, archive and chunk."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dream_cycle
+from dream_testing import (
+    ARCHIVE,
+    BANK,
+    BASKET,
+    BICYCLE,
+    CANTEEN,
+    CAT,
+    CHUNKS,
+    DAY,
+    DRAFT,
+    FLIGHT,
+    LOG,
+    NIGHT,
+    RULE,
+    TUNA,
+    Dream,
+    chunk,
+    item,
+    without,
+)
+
+PHASE_2 = {"DREAM_PHASE": "2"}
+TAGGED = {"type": "event", "confidence": 0.8, "hooks": ["blue bicycle", "market in Porto"]}
+
+
+@pytest.fixture
+def dream(tmp_path: Path) -> Dream:
+    return Dream(tmp_path / "home").begun()
+
+
+def faults(dream: Dream, command: str, path: str, payload: object, **environ: str) -> "dict[str, str]":
+    """The faults of a payload by their paths; nothing is written."""
+    before = dream.file(path)
+    ended = dream.night(command, path, payload=payload, **environ)
+    assert (ended.code, ended.result["error"]["code"]) == (2, "payload")
+    assert dream.file(path) == before
+    assert ended.result["error"]["hint"] != ""
+    return {one["path"]: one["problem"] for one in ended.result["error"]["faults"]}
+
+
+# The command line ----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_subcommand_it_is_a_usage_error(tmp_path: Path) -> None:
+    ended = Dream(tmp_path).call_night()
+    assert (ended.code, ended.result["error"]["code"]) == (2, "usage")
+
+
+def test_an_unknown_subcommand_is_a_usage_error(tmp_path: Path) -> None:
+    assert Dream(tmp_path).night("reset").code == 2
+
+
+@pytest.mark.parametrize("command", dream_cycle.COMMANDS)
+def test_every_command_has_help(tmp_path: Path, command: str) -> None:
+    done = subprocess.run(
+        Dream(tmp_path).command()[:1] + [dream_cycle.__file__, command, "--help"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert dream_cycle.COMMANDS[command].about in " ".join(done.stdout.split())
+
+
+def test_shared_flags_stand_before_or_after_the_command(dream: Dream) -> None:
+    assert dream.night("--dry-run", "preflight").result["reason"] == "dry_run"
+    assert dream.night("preflight", "--dry-run", "--quiet").said == ""
+
+
+def test_a_payload_is_an_argument_or_piped_in(dream: Dream) -> None:
+    items = [item(BICYCLE)]
+    assert dream.call_night("archive", ARCHIVE, json.dumps(items)).result["written"] == 1
+    piped = json.dumps({"items": [*items, item(CANTEEN)]}).encode()
+    assert dream.call_night("archive", ARCHIVE, stdin=piped).result["written"] == 1
+    assert (
+        dream.call_night("archive", ARCHIVE, "-", stdin=b"\xef\xbb\xbf" + piped).result["already_there"] == 2
+    )
+
+
+def test_no_git_is_run_and_a_repository_stays_as_it_is(dream: Dream) -> None:
+    repository = dream.workspace
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (repository / "mine.txt").write_text("staged")
+    subprocess.run([*git, "add", "mine.txt"], check=True)
+    (repository / "mine.txt").write_text("edited")
+    (repository / ".env").write_text("A=1\n")
+    before = subprocess.run([*git, "status", "--porcelain", "mine.txt", ".env"], capture_output=True).stdout
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)], PATH="")
+    dream.night("rollback", PATH="")
+    after = subprocess.run([*git, "status", "--porcelain", "mine.txt", ".env"], capture_output=True).stdout
+    assert after == before == b"AM mine.txt\n?? .env\n"
+    assert (repository / "mine.txt").read_text() == "edited"
+    assert not (repository / ".git" / "HEAD.lock").exists()
+    assert subprocess.run([*git, "rev-parse", "-q", "--verify", "HEAD"], capture_output=True).returncode != 0
+
+
+def test_a_long_plan_is_one_short_line_in_the_log(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put("Date: 2026-09-01\n\n" + "".join(f"- 🟢 Dusted shelf {number}\n" for number in range(200)))
+    assert len(dream.night("plan").result["observations"]) == 200
+    (line,) = (dream.workspace / "logs" / "dream-cycle.log").read_text("utf-8").splitlines()
+    assert len(line) < 1_000 and '"observations":200' in line
+
+
+# Payloads ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_fault_is_named_at_once(dream: Dream) -> None:
+    found = faults(
+        dream,
+        "archive",
+        ARCHIVE,
+        [
+            {
+                "id": "17",
+                "original_date": "2026-02-30",
+                "impact": "Low",
+                "archived_reason": " ",
+                "full_text": 5,
+            },
+            {**item(BICYCLE), "impcat": "low"},
+            "text",
+        ],
+    )
+    assert found == {
+        "items[0].id": "must be an id such as OBS-20261130-001",
+        "items[0].original_date": "must be a day of the calendar, YYYY-MM-DD",
+        "items[0].impact": "must be one of critical, high, medium, low, minimal, or 0 to 10",
+        "items[0].archived_reason": "must be text that is not empty",
+        "items[0].full_text": "must be string",
+        "items[1].impcat": "is not one of id, original_date, impact, archived_reason, full_text, type, confidence, hooks",
+        "items[2]": "must be object",
+    }
+
+
+def test_what_a_payload_says_is_not_repeated(dream: Dream) -> None:
+    ended = dream.night("archive", ARCHIVE, payload=[item(BICYCLE, impact="the surprise party")])
+    assert "surprise" not in json.dumps(ended.result) + ended.said
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"{", b"[NaN]", b"\xff", b"[" * 100_000, b'{"items": [], "items": []}']
+)
+def test_what_is_no_json_is_refused(dream: Dream, payload: bytes) -> None:
+    ended = dream.night("archive", ARCHIVE, payload=payload)
+    assert (ended.code, ended.result["error"]["code"]) == (2, "payload")
+
+
+@pytest.mark.parametrize("payload", [[], {}, {"items": []}, {"items": {}}, 3, None])
+def test_a_payload_without_items_is_refused(dream: Dream, payload: object) -> None:
+    assert dream.night("archive", ARCHIVE, payload=json.dumps(payload).encode()).code == 2
+
+
+def test_a_payload_that_is_far_too_large_is_refused(dream: Dream) -> None:
+    assert dream.night("archive", ARCHIVE, payload=b" " * 4_000_001).code == 2
+
+
+def test_phase_2_asks_for_more_and_phase_1_does_not(dream: Dream) -> None:
+    assert faults(dream, "archive", ARCHIVE, [item(BICYCLE)], **PHASE_2) == {
+        "items[0].type": "is missing",
+        "items[0].confidence": "is missing",
+        "items[0].hooks": "is missing",
+    }
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE)]).code == 0
+
+
+def test_chunk_names_its_faults(dream: Dream) -> None:
+    found = faults(
+        dream,
+        "chunk",
+        CHUNKS,
+        chunk(id="CHUNK-1", confidence="high", source_ids=[CAT, TUNA], date_range_end="tomorrow", topic=""),
+    )
+    assert found == {
+        "chunks[0].id": "must be an id such as CHUNK-20261130-001",
+        "chunks[0].topic": "must be text that is not empty",
+        "chunks[0].confidence": "must be one of tentative, established, single-source",
+        "chunks[0].source_ids": "must have 3 or more entries",
+        "chunks[0].date_range_end": "must be a day of the calendar, YYYY-MM-DD",
+    }
+    assert faults(dream, "chunk", CHUNKS, chunk(source_ids=[CAT, CAT, TUNA])) == {
+        "chunks[0].source_ids": "must not hold an entry twice"
+    }
+
+
+# preflight -----------------------------------------------------------------------------------------------------------
+
+
+def test_preflight_makes_what_is_missing_in_an_empty_workspace(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    ended = dream.night("preflight")
+    assert (ended.code, ended.result["reason"], ended.result["favorites_created"]) == (0, "begun", True)
+    assert dream.file("favorites.md").startswith("# Favorites\n")
+    for folder in (
+        "archive/observations",
+        "archive/chunks",
+        "archive/reflections",
+        "dream-logs",
+        "dream-staging",
+    ):
+        assert (dream.memory / folder).is_dir()
+    assert (dream.workspace / "research" / "dream-cycle-metrics" / "daily").is_dir()
+    assert not (dream.memory / "observations.md").exists()
+
+
+def test_preflight_leaves_a_favorites_file_alone(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.workspace.mkdir(parents=True)
+    (dream.workspace / "favorites.md").write_text("mine")
+    assert dream.night("preflight").result["favorites_created"] is False
+    assert dream.file("favorites.md") == "mine"
+
+
+def test_preflight_keeps_the_old_bytes_with_a_manifest(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG.encode() + b"\xff\n")
+    (dream.memory / "archive" / "chunks").mkdir(parents=True)
+    (dream.workspace / CHUNKS).write_text("# Chunks\n")
+    run = dream.night("preflight").result["run"]
+    folder = dream.memory / ".dream-backups" / run
+    assert run == "20261130-033000"
+    assert (folder / "observations.md.kept").read_bytes() == LOG.encode() + b"\xff\n"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["files"]["archive/observations/2026-11-30.md"] is None
+    assert manifest["files"]["archive/chunks/2026-11-30.md"]["size"] == 9
+    assert len(manifest["files"]["observations.md"]["sha256"]) == 64
+    assert [path.suffix for path in folder.iterdir() if path.suffix == ".md"] == []
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_preflight_twice_is_one_night_and_keeps_the_draft(dream: Dream) -> None:
+    dream.draft("half done")
+    ended = dream.night("preflight", now=NIGHT + timedelta(minutes=5))
+    assert (ended.result["reason"], ended.result["run"]) == ("resumed", "20261130-033000")
+    assert dream.file(DRAFT) == "half done"
+
+
+def test_a_night_that_was_left_unfinished_is_superseded_the_day_after(dream: Dream) -> None:
+    ended = dream.night("preflight", now=NIGHT + timedelta(days=1))
+    assert (ended.result["reason"], ended.result["run"]) == ("begun", "20261201-033000")
+    manifest = json.loads(dream.file("memory/.dream-backups/20261130-033000/manifest.json"))
+    assert manifest["status"] == "superseded"
+    assert dream.file(DRAFT) == LOG
+
+
+def test_a_dry_preflight_writes_nothing(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    before = sorted(dream.folder.rglob("*"))
+    ended = dream.night("preflight", "--dry-run")
+    assert (ended.code, ended.result["checks"], ended.result["observations"]) == (0, "passed", 8)
+    assert sorted(dream.folder.rglob("*")) == before
+
+
+def test_preflight_gives_an_id_to_lines_without_one_and_touches_nothing_else(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(
+        "Date: 2026-09-01\r\n\r\n- 🟡 2:05 PM Bought a kite\r\n  - a red one\r\n"
+        "- 🟢 Tea <!-- dc:type=decision dc:importance=2 -->\n\nMine \udcff\n"
+        "- 🟢 Ran <!-- dc:id=OBS-20260901-004 dc:importance=2 -->\n- 🟢 Ran more <!-- dc:id=OBS-20260901-004 dc:importance=2 -->"
+    )
+    assert dream.night("preflight").result["adopted"] == 3
+    assert dream.raw == (
+        "Date: 2026-09-01\r\n\r\n- 🟡 2:05 PM Bought a kite <!-- dc:id=OBS-20260901-005 -->\r\n  - a red one\r\n"
+        "- 🟢 Tea <!-- dc:type=decision dc:importance=2 dc:id=OBS-20260901-006 -->\n\nMine \udcff\n"
+        "- 🟢 Ran <!-- dc:id=OBS-20260901-004 dc:importance=2 -->\n- 🟢 Ran more <!-- dc:id=OBS-20260901-007 dc:importance=2 -->"
+    )
+    assert dream.rows("adopted") == [("adopted", f"OBS-20260901-00{n}") for n in (5, 6, 7, 4)]
+    assert dream.file(DRAFT) == dream.raw
+    assert dream.state["highest"]["2026-09-01"] == 7
+
+
+def test_the_last_7_valid_nights_are_kept(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    for number in range(10):
+        dream.night("preflight", now=NIGHT + timedelta(days=number))
+        assert dream.night("validate", now=NIGHT + timedelta(days=number)).code == 0
+    runs = [path.name for path in sorted((dream.memory / ".dream-backups").iterdir()) if path.is_dir()]
+    assert runs == [f"202612{day:02d}-033000" for day in range(2, 10)]
+
+
+def test_a_damaged_log_is_told_before_anything_is_done(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(b"Date: 2026-09-01\n\0\0\0\0")
+    assert dream.night("preflight").code == 6
+    assert not (dream.memory / ".dream-backups").exists()
+
+
+# archive -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_item_is_archived_as_it_stands_in_the_log(dream: Dream) -> None:
+    ended = dream.night("archive", ARCHIVE, payload=[item(BICYCLE, archived_reason="two  lines\nlong")])
+    assert ended.result["references"] == {BICYCLE: f"[ref: archive/observations/{DAY}.md#{BICYCLE}]"}
+    assert dream.file(ARCHIVE) == (
+        "# Archived observations, 2026-11-30\n\n## OBS-20260901-001\n\n**Original date**: 2026-09-01\n"
+        "**Impact**: 4\n**Archived reason**: two lines long\n\n```text\n"
+        "- 🟡 09:00 Bought a blue bicycle at the market in Porto <!-- dc:type=event dc:importance=4 "
+        "dc:date=2026-09-01 dc:id=OBS-20260901-001 -->\n```\n\n---\n\n"
+    )
+    assert dream.raw == LOG
+
+
+def test_phase_2_writes_what_it_asks_for_and_the_type_of_the_log(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE, **{**TAGGED, "type": "context"})], **PHASE_2)
+    assert (
+        "**Archived**: 2026-11-30\n**Type**: event\n**Confidence**: 0.8\n**Hooks**:\n- blue bicycle\n- market in Porto\n"
+        in dream.file(ARCHIVE)
+    )
+
+
+def test_a_second_run_adds_and_overwrites_nothing(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    first = dream.file(ARCHIVE)
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE)]).result["reason"] == "already_there"
+    assert dream.file(ARCHIVE) == first
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE), item(CAT)]).result["written"] == 1
+    assert dream.file(ARCHIVE).startswith(first)
+    assert dream.file(ARCHIVE).count("\n## OBS-") == 2
+
+
+def test_an_item_that_another_file_holds_is_not_written_again_and_its_place_is_told(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    other = ARCHIVE.replace("11-30", "12-01")
+    ended = dream.night("archive", other, payload=[item(BICYCLE)])
+    assert ended.result["references"][BICYCLE] == f"[ref: archive/observations/{DAY}.md#{BICYCLE}]"
+    assert dream.file(other) == ""
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"id": RULE}, "must stay: critical"),
+        ({"id": BANK}, "must stay: critical"),
+        ({"id": FLIGHT}, "must stay: future"),
+        ({"id": "OBS-20260901-099"}, "is not in the log"),
+        ({"id": BICYCLE, "full_text": "Sold the blue bicycle"}, "has a different text in the log"),
+    ],
+)
+def test_what_must_not_be_archived_is_refused(dream: Dream, changes: "dict[str, Any]", reason: str) -> None:
+    ended = dream.night("archive", ARCHIVE, payload=[item(CANTEEN), {**item(changes["id"]), **changes}])
+    assert ended.code == 6
+    assert ended.result["error"]["message"] == f"{changes['id']} {reason}"
+    assert dream.file(ARCHIVE) == ""
+
+
+def test_another_text_under_an_id_that_is_archived_is_refused(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE, full_text="Sold it")]).code == 6
+    twice = [item(CAT), item(CAT, full_text="Something else")]
+    assert dream.night("archive", ARCHIVE, payload=twice).code == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- 🟡 09:00 Bought a blue bicycle at the market in Porto <!-- dc:type=event dc:id=OBS-20260901-001 -->",
+        "bought a **blue** bicycle at the market in Porto.",
+        "🟡 09:00 Bought a blue bicycle at the market in Porto",
+    ],
+)
+def test_a_text_may_be_copied_with_what_stands_around_it(dream: Dream, text: str) -> None:
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE, full_text=text)]).result["written"] == 1
+
+
+def test_a_text_with_fences_and_headings_stays_in_its_item(tmp_path: Path) -> None:
+    line = "- 🟢 Notes <!-- dc:importance=2 dc:id=OBS-20260901-001 -->\n  ```text\n  ## OBS-20260901-777\n  ```\n  ---"
+    dream = Dream(tmp_path / "home").begun(
+        f"Date: 2026-09-01\n\n{line}\n- 🟢 Tea <!-- dc:id=OBS-20260901-002 -->\n"
+    )
+    items = [item(BICYCLE, full_text="Notes"), item(CANTEEN, full_text="Tea")]
+    assert dream.night("archive", ARCHIVE, payload=items).result["written"] == 2
+    assert dream.night("archive", ARCHIVE, payload=items).result["already_there"] == 2
+    assert line in dream.file(ARCHIVE)
+
+
+def test_archives_of_the_shell_edition_are_read(dream: Dream) -> None:
+    old = (
+        "# Archived\n\n## OBS-20260901-001\n**Original date**: 2026-09-01\n**Impact**: low\n**Archived reason**: old\n\n"
+        "Bought a blue bicycle at the market in Porto\n\n---\n"
+    )
+    (dream.workspace / ARCHIVE).write_text(old)
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE)]).result["already_there"] == 1
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE, full_text="Sold it")]).code == 6
+    assert dream.file(ARCHIVE) == old
+
+
+def test_a_file_that_ends_in_the_middle_of_a_line_is_gone_on_with_on_a_new_one(dream: Dream) -> None:
+    (dream.workspace / ARCHIVE).write_text("A remark of mine")
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    assert dream.file(ARCHIVE).startswith("A remark of mine\n\n## OBS-20260901-001\n")
+
+
+def test_secrets_in_a_payload_are_masked(dream: Dream) -> None:
+    key = "ghp_" + "a1B2" * 9
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE, archived_reason=f"the key {key} was changed")])
+    assert key not in dream.file(ARCHIVE)
+    assert "[secret: github token]" in dream.file(ARCHIVE)
+
+
+def test_without_preflight_nothing_is_archived(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    ended = dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    assert (ended.code, ended.result["error"]["hint"]) == (6, "run: dream_cycle.py preflight")
+    assert dream.file(ARCHIVE) == ""
+
+
+# chunk ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_chunk_is_written_with_where_its_sources_lie(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(CAT), item(TUNA), item(BASKET)])
+    ended = dream.night("chunk", CHUNKS, payload=chunk())
+    assert ended.result["references"] == {
+        "CHUNK-20261130-001": f"[ref: archive/chunks/{DAY}.md#CHUNK-20261130-001]"
+    }
+    assert dream.file(CHUNKS) == (
+        "# Chunks, 2026-11-30\n\n## CHUNK-20261130-001\n\n**Topic**: The cat Miso\n"
+        "**Date range**: 2026-09-02 → 2026-09-02\n**Confidence**: established\n"
+        f"**Source ids**: {CAT}, {TUNA}, {BASKET}\n**Source archive**: archive/observations/2026-11-30.md\n\n"
+        "```text\nThe cat Miso eats tuna on Fridays and sleeps in the blue basket\n```\n\n---\n\n"
+    )
+
+
+def test_a_chunk_twice_is_one_chunk(dream: Dream) -> None:
+    dream.night("chunk", CHUNKS, payload=[chunk()])
+    once = dream.file(CHUNKS)
+    assert dream.night("chunk", CHUNKS, payload={"chunks": [chunk()]}).result["already_there"] == 1
+    assert dream.file(CHUNKS) == once
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        (
+            {"source_ids": [CAT, TUNA, "OBS-20260902-099"]},
+            "neither the log nor the archive has OBS-20260902-099",
+        ),
+        ({"source_ids": [CAT, TUNA, RULE]}, f"these must stay as they are: {RULE}"),
+        ({"source_ids": [CAT, TUNA, FLIGHT]}, f"these must stay as they are: {FLIGHT}"),
+        ({"date_range_start": "2026-09-03"}, "its date range ends before it begins"),
+        ({"finding": "The cat Miso eats tuna 14 times a week"}, "its finding is not in its sources"),
+    ],
+)
+def test_a_chunk_that_does_not_hold_is_refused(dream: Dream, changes: "dict[str, Any]", reason: str) -> None:
+    ended = dream.night("chunk", CHUNKS, payload=chunk(**changes))
+    assert ended.code == 6
+    assert reason in ended.result["error"]["message"]
+    assert dream.file(CHUNKS) == ""
+
+
+def test_another_finding_under_an_id_that_is_there_is_refused(dream: Dream) -> None:
+    dream.night("chunk", CHUNKS, payload=chunk())
+    assert dream.night("chunk", CHUNKS, payload=chunk(finding="The cat Miso eats tuna")).code == 6
+    assert dream.night("chunk", CHUNKS, payload=chunk(source_ids=[CAT, TUNA, CANTEEN])).code == 6
+
+
+# READ_ONLY_MODE ------------------------------------------------------------------------------------------------------
+
+
+def memory_of(dream: Dream) -> "dict[str, bytes]":
+    """All that is memory: not what preflight kept, nor reports, nor our own bookkeeping."""
+    return {
+        str(path): path.read_bytes()
+        for path in sorted(dream.memory.rglob("*"))
+        if path.is_file() and not {".dream-backups", ".total-recall", "dream-logs"} & set(path.parts)
+    }
+
+
+@pytest.mark.parametrize("flags, environ", [((), {"READ_ONLY_MODE": "true"}), (("--dry-run",), {})])
+def test_a_night_that_only_looks_changes_no_memory(
+    tmp_path: Path, flags: "tuple[str, ...]", environ: "dict[str, str]"
+) -> None:
+    dream = Dream(tmp_path / "home").begun()
+    dream.draft(without(LOG, CANTEEN))
+    before = memory_of(dream)
+    proposal = {"type": "fact", "target_file": "MEMORY.md", "confidence": "low", "pattern_summary": "The cat Miso",
+                "proposed_text": "- The cat is called Miso", "supporting_observations": 1,
+                "evidence": [{"date": "2026-09-02", "quote": "The cat is called Miso"}]}  # fmt: skip
+    for command, payload in (
+        (("archive", ARCHIVE), [item(CANTEEN)]),
+        (("chunk", CHUNKS), chunk()),
+        (("write-staging", "memory/dream-staging/20261130-033000-fact.md"), proposal),
+        (("patterns",), None),
+        (("rollback",), None),
+    ):
+        ended = dream.night(*command, *flags, payload=payload, **environ)
+        assert (ended.code, ended.result["status"]) == (0, "skipped"), command
+        assert ended.result["reason"] == ("read_only" if environ else "dry_run")
+    ended = dream.night("update-observations", DRAFT, *flags, **environ)
+    assert (ended.code, ended.result["status"]) == ((0, "skipped") if environ else (6, "error"))
+    assert memory_of(dream) == before
+    assert dream.rows("archived", "observed", "restored") == []
+
+
+def test_a_read_only_night_counts_what_would_leave(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home", {"READ_ONLY_MODE": "true"})
+    dream.put(LOG)
+    assert dream.night("preflight").result["read_only"] is True
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE), item(CANTEEN)])
+    dream.draft(without(LOG, BICYCLE, CANTEEN))
+    told = dream.night("update-observations", DRAFT).result
+    assert (told["archived"], told["tokens_before"] > told["tokens_after"]) == (2, True)
+    found = dream.night("validate").result
+    assert (found["validation_passed"], found["tokens"], found["may_go_live"]) == (
+        True,
+        told["tokens_after"],
+        True,
+    )
+    assert dream.raw == LOG
+
+
+def test_a_read_only_preflight_gives_no_ids(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home", {"READ_ONLY_MODE": "yes"})
+    dream.put("Date: 2026-09-01\n\n- 🟢 Tea\n")
+    assert dream.night("preflight").result["adopted"] == 0
+    assert dream.raw == "Date: 2026-09-01\n\n- 🟢 Tea\n"
+
+
+def test_reports_are_written_in_read_only_mode_and_not_in_a_dry_run(dream: Dream) -> None:
+    path = f"memory/dream-logs/{DAY}.md"
+    assert dream.night("write-log", path, "--dry-run", payload={"date": DAY}).result["reason"] == "dry_run"
+    assert dream.file(path) == ""
+    assert (
+        dream.night("write-log", path, payload={"date": DAY}, READ_ONLY_MODE="1").result["reason"]
+        == "written"
+    )
+    assert dream.file(path) != ""
+
+
+def test_a_memory_that_cannot_be_written_is_told(dream: Dream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    assert dream.night("preflight", "--dry-run").result["error"]["code"] == "storage"
+
+
+def test_a_disk_that_is_nearly_full_is_told(dream: Dream, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = os.statvfs(dream.memory)
+    full = os.statvfs_result((*found[:4], 1000, *found[5:]))
+    monkeypatch.setattr(os, "statvfs", lambda _path: full)
+    ended = dream.night("preflight")
+    assert (ended.code, ended.result["error"]["code"]) == (1, "storage")

@@ -1,0 +1,171 @@
+# ruff: noqa: E501 (lines of a log are long)
+"""rollback: exactly the bytes of preflight, and nothing that others did in between is lost."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dream_testing import (
+    ARCHIVE,
+    BASKET,
+    BICYCLE,
+    CANTEEN,
+    CAT,
+    CHUNKS,
+    DAY,
+    DRAFT,
+    HOOK,
+    LOG,
+    NIGHT,
+    TUNA,
+    Dream,
+    chunk,
+    item,
+    without,
+)
+
+OBSERVED = "- 🟡 03:31 The printer is on the second floor <!-- dc:type=fact dc:importance=4 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->"
+OLD_ARCHIVE = (
+    "# Archived\n\nMine\n\n## OBS-20260101-001\n\n**Original date**: 2026-01-01\n\nSold the boat\n\n---\n"
+)
+
+
+@pytest.fixture
+def dream(tmp_path: Path) -> Dream:
+    """A memory with an archive of the same day, and a whole night done to it."""
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG.encode() + b"\xff\xfe\n")
+    (dream.memory / "archive" / "observations").mkdir(parents=True)
+    (dream.workspace / ARCHIVE).write_text(OLD_ARCHIVE)
+    dream.night("preflight")
+    dream.night(
+        "archive", ARCHIVE, payload=[item(BICYCLE), item(CANTEEN), item(CAT), item(TUNA), item(BASKET)]
+    )
+    dream.night("chunk", CHUNKS, payload=chunk())
+    dream.draft(without(dream.raw, BICYCLE, CANTEEN, CAT, TUNA, BASKET) + HOOK + "\n")
+    assert dream.night("update-observations", DRAFT).code == 0
+    return dream
+
+
+def undo(dream: Dream) -> "dict[str, Any]":
+    ended = dream.night("rollback")
+    assert ended.code == 0, ended.result
+    return ended.result
+
+
+def test_rollback_restores_the_bytes_of_preflight(dream: Dream) -> None:
+    told = undo(dream)
+    assert (dream.memory / "observations.md").read_bytes() == LOG.encode() + b"\xff\xfe\n"
+    assert dream.file(ARCHIVE) == OLD_ARCHIVE
+    assert not (dream.workspace / CHUNKS).exists()
+    assert (told["restored"], told["added_since"]) == (5, 0)
+    assert "bicycle" in dream.brief and "[ref:" not in dream.brief
+    assert {row["id"] for row in dream.ledger("restored")} == {BICYCLE, CANTEEN, CAT, TUNA, BASKET}
+    assert not (dream.memory / ".total-recall" / "journal.json").exists()
+
+
+def test_rollback_twice_is_rollback_once(dream: Dream) -> None:
+    undo(dream)
+    before = (dream.raw, dream.file(ARCHIVE), dream.rows("restored", "removed"))
+    assert undo(dream)["reason"] == "already_undone"
+    assert (dream.raw, dream.file(ARCHIVE), dream.rows("restored", "removed")) == before
+
+
+def test_a_valid_night_can_be_undone_as_well(dream: Dream) -> None:
+    assert dream.night("validate").code == 0
+    undo(dream)
+    assert dream.raw == LOG + "\udcff\udcfe\n"
+
+
+def test_what_others_added_since_is_behind_the_bytes_of_preflight(dream: Dream) -> None:
+    dream.put(dream.raw + f"\nDate: {DAY}\n\n{OBSERVED}\n\nMine, too\n")
+    assert undo(dream)["added_since"] == 2
+    assert dream.raw == LOG + f"\udcff\udcfe\n\nDate: {DAY}\n\n{OBSERVED}\nMine, too\n"
+
+
+def test_what_is_undone_is_kept_aside(dream: Dream) -> None:
+    dream.put(dream.raw.replace("remark of mine", "remark of hers"))
+    before = dream.raw
+    run = undo(dream)["run"]
+    assert dream.file(f"memory/.dream-backups/{run}/observations.md.undone") == before
+    assert "CHUNK-20261130-001" in dream.file(f"memory/.dream-backups/{run}/archive__chunks__{DAY}.md.undone")
+    assert "A remark of hers" in dream.raw and dream.raw.startswith(LOG)
+
+
+def test_nothing_else_is_touched(dream: Dream) -> None:
+    log = f"memory/dream-logs/{DAY}.md"
+    dream.night("write-log", log, payload={"date": DAY, "status": "failed"})
+    (dream.workspace / "MEMORY.md").write_text("mine")
+    (dream.memory / "2026-11-30.md").write_text("the agent's")
+    undo(dream)
+    assert "failed" in dream.file(log)
+    assert dream.file("MEMORY.md") == "mine" and dream.file("memory/2026-11-30.md") == "the agent's"
+
+
+def test_a_night_after_midnight_is_undone_in_both_files(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    dream.night("preflight", now=NIGHT - timedelta(hours=4))
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    dream.night("archive", ARCHIVE.replace("-30", "-29"), payload=[item(CANTEEN)])
+    undo(dream)
+    assert dream.file(ARCHIVE) == "" and dream.file(ARCHIVE.replace("-30", "-29")) == ""
+    assert dream.raw == LOG
+
+
+def test_merged_lines_go_and_what_the_reflector_archived_stays(tmp_path: Path) -> None:
+    again = "- 🟡 The cat is called Miso <!-- dc:type=fact dc:importance=4 dc:id=OBS-20260903-001 -->\n"
+    log = LOG.replace("Date: 2026-11-29", f"Date: 2026-09-03\n\n{again}\nDate: 2026-11-29")
+    dream = Dream(tmp_path / "home").begun(log)
+    merged = f"- 🟢 The cat Miso eats tuna on Fridays, sleeps in the blue basket <!-- dc:from={TUNA},{BASKET} -->\n"
+    tuna = next(line for line in LOG.splitlines(keepends=True) if TUNA in line)
+    dream.draft(without(LOG, BASKET).replace(tuna, merged))
+    assert dream.night("update-observations", DRAFT).result["merged"] == 3
+    late = "- 🟢 Had a queue <!-- dc:type=context dc:importance=2 dc:date=2026-09-03 dc:id=OBS-20260903-002 -->\n"
+    dream.put(dream.raw + "\nDate: 2026-09-03\n\n" + late)
+    assert dream.reflect("--force", now=NIGHT).result["archived"] >= 1
+    undo(dream)
+    assert dream.raw == log
+    assert [one.id for one in dream.archived()] == ["OBS-20260903-002"]
+    assert ("removed", dream.ledger("observed")[-1]["id"]) in dream.rows("removed")
+
+
+def test_a_log_that_was_not_there_goes_away_again(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.night("preflight")
+    undo(dream)
+    assert not (dream.memory / "observations.md").exists()
+
+
+def test_a_snapshot_that_was_damaged_puts_nothing_back(dream: Dream) -> None:
+    run = json.loads(dream.file("memory/.dream-backups/20261130-033000/manifest.json"))
+    assert run["status"] == "open"
+    (dream.memory / ".dream-backups" / "20261130-033000" / "observations.md.kept").write_text("else")
+    before = (dream.raw, dream.file(ARCHIVE))
+    ended = dream.night("rollback")
+    assert (ended.code, ended.result["error"]["code"]) == (1, "storage")
+    assert (dream.raw, dream.file(ARCHIVE)) == before
+
+
+def test_without_a_night_there_is_nothing_to_undo(tmp_path: Path) -> None:
+    assert Dream(tmp_path / "home").night("rollback").code == 6
+
+
+def test_a_night_can_begin_again_after_a_rollback(dream: Dream) -> None:
+    undo(dream)
+    later = NIGHT + timedelta(minutes=20)
+    assert dream.night("preflight", now=later).result["reason"] == "begun"
+    assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE)], now=later).result["written"] == 1
+    dream.draft(without(dream.raw, BICYCLE))
+    assert dream.night("update-observations", DRAFT, now=later).code == 0
+    assert dream.night("validate", now=later).code == 0
+    assert [event for event, name in dream.rows("archived", "restored") if name == BICYCLE] == [
+        "archived",
+        "restored",
+        "archived",
+    ]

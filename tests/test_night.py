@@ -1,0 +1,677 @@
+"""dream_cycle.py run: the whole night without an agent, and restore, decay and plan as commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fake_model
+from _archive import read_observations, read_records
+from _observations import estimate_tokens, parse_log
+from _recall import read_corpus, search
+from dream_testing import (
+    ARCHIVE,
+    BANK,
+    BASKET,
+    BICYCLE,
+    CANTEEN,
+    CAT,
+    CHUNKS,
+    DAY,
+    FLIGHT,
+    LOG,
+    NIGHT,
+    RULE,
+    TUNA,
+)
+from fault_testing import snapshot
+from night_testing import Night, six_months, staying_lines
+from reflect_testing import PEOPLE, PLACES, SCRIPTS
+from transcript_builders import SID, iso
+
+GONE = (BICYCLE, CANTEEN, CAT, TUNA, BASKET)  # what a night takes out of LOG
+PHASE_2 = {"DREAM_PHASE": "2"}
+DREAM_LOG, METRICS = f"memory/dream-logs/{DAY}.md", f"research/dream-cycle-metrics/daily/{DAY}.json"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Night:
+    made = Night(tmp_path / "home")
+    made.put_with_ledger(LOG)
+    return made
+
+
+def ids_in(log: str) -> "list[str]":
+    return [entry.observation.id for entry in parse_log(log) if entry.observation]
+
+
+def hooks_in(log: str) -> "list[str]":
+    return [entry.raw for entry in parse_log(log) if entry.kind == "hook"]
+
+
+def metrics(memory: Night) -> "dict[str, Any]":
+    found = json.loads(memory.file(METRICS))
+    assert isinstance(found, dict)
+    return found
+
+
+def is_whole(memory: Night) -> "dict[str, Any]":
+    """The account, which has no fault."""
+    ended = memory.night("account")
+    assert (ended.code, ended.result["faults"]) == (0, [])
+    return ended.result
+
+
+# A small night -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_stale_goes_into_the_archive_and_the_rest_stays_to_the_byte(memory: Night) -> None:
+    ended = memory.night("run")
+    assert (ended.code, ended.result["status"], ended.result["reason"]) == (0, "ok", "done")
+    assert ids_in(memory.log) == [RULE, FLIGHT, BANK]
+    items = {item.id: item for item in read_observations(memory.file(ARCHIVE))}
+    assert list(items) == [CANTEEN, BICYCLE, TUNA, BASKET, CAT]
+    lines = LOG.splitlines()
+    assert items[BICYCLE].text == next(line for line in lines if BICYCLE in line)
+    assert (items[BICYCLE].date, items[BICYCLE].importance) == ("2026-09-01", 4.0)
+    assert items[BICYCLE].reason == "impact low: stays 1 days, is 90 days old"
+    assert all(len(item.hooks) == 1 for item in items.values())
+    rest = re.sub(r"## Archived.*?\n\n(?:- .*\n)+\n", "", memory.log)
+    assert rest == "".join(
+        one for one in LOG.splitlines(keepends=True) if not any(name in one for name in GONE)
+    )
+
+
+def test_the_heaviest_leave_hook_lines_of_half_the_size_of_what_left(memory: Night) -> None:
+    memory.night("run")
+    assert memory.log.count("## Archived (memory/archive holds the whole text)") == 1
+    hooks = hooks_in(memory.log)
+    assert hooks[0].endswith(
+        f"**: The cat is called Miso (2026-09-02). [ref: archive/observations/{DAY}.md#{CAT}]"
+    )
+    assert memory.brief.count("[ref: ") == len(hooks) == 2
+    left = sum(estimate_tokens(line) for line in LOG.splitlines() if any(one in line for one in GONE))
+    assert sum(map(estimate_tokens, hooks)) <= left / 2
+
+
+def test_the_ledger_says_what_left_why_and_where_it_lies(memory: Night) -> None:
+    memory.night("run")
+    (row,) = [row for row in memory.ledger("archived") if row["id"] == CAT]
+    assert row["why"] == "impact medium: stays 2 days, is 89 days old"
+    assert (row["by"], row["in"]) == ("night", f"archive/observations/{DAY}.md")
+    counts = is_whole(memory)
+    assert [counts[name] for name in ("live", "merged", "archived", "chunked", "forgotten")] == [
+        3,
+        0,
+        5,
+        0,
+        0,
+    ]
+
+
+def test_a_night_writes_its_log_and_metrics(memory: Night) -> None:
+    memory.night("run")
+    told = metrics(memory)
+    assert (told["observations_total"], told["observations_archived"], told["hooks_created"]) == (8, 5, 5)
+    assert (told["tokens_before"], told["tokens_after"]) == (
+        estimate_tokens(LOG),
+        estimate_tokens(memory.log),
+    )
+    assert (told["critical_false_archives"], told["validation_passed"], told["dry_run"]) == (0, True, False)
+    assert told["model"] == "none"
+    text = memory.file(DREAM_LOG)
+    assert "- **Status**: complete" in text
+    assert f"- {CAT} (fact, medium): impact medium: stays 2 days, is 89 days old" in text
+
+
+def test_running_again_changes_nothing(memory: Night) -> None:
+    memory.night("run")
+    before = snapshot(memory)
+    ended = memory.night("run")
+    assert (ended.code, ended.result["reason"]) == (0, "nothing_to_do")
+    assert snapshot(memory) == before
+
+
+def test_a_second_night_of_the_day_adds_to_the_metrics_of_the_first(memory: Night) -> None:
+    memory.night("run")
+    first = metrics(memory)
+    memory.put(memory.log + "\nDate: 2026-10-03\n\n- 🟢 The soup was cold at the canteen by the river\n")
+    memory.night("run")
+    both = metrics(memory)
+    assert (both["observations_total"], both["observations_archived"], both["hooks_created"]) == (9, 6, 6)
+    assert both["tokens_before"] - both["tokens_after"] == both["tokens_saved"] > first["tokens_saved"]
+    assert both["tokens_after"] == estimate_tokens(memory.log)
+
+
+def test_a_night_after_a_night_archives_only_what_is_due_by_then(memory: Night) -> None:
+    memory.night("run")
+    ended = memory.night("run", now=NIGHT + timedelta(days=80))
+    assert ended.code == 0
+    assert ids_in(memory.log) == [RULE, BANK]
+    assert [
+        item.id for item in read_observations(memory.file("memory/archive/observations/2027-02-18.md"))
+    ] == [FLIGHT]
+    is_whole(memory)
+
+
+def test_a_memory_without_a_log_is_no_fault(tmp_path: Path) -> None:
+    empty = Night(tmp_path / "home")
+    assert empty.night("run").code == 0
+    assert is_whole(empty)["observations"] == 0
+
+
+def test_the_real_command_ends_in_one_json_object(memory: Night) -> None:
+    ended = memory.call_night("run")
+    assert (ended.code, ended.result["layer"], ended.result["observations_left"]) == (0, "dream_cycle", 3)
+
+
+def test_two_nights_at_once_are_one(memory: Night) -> None:
+    command = [sys.executable, str(SCRIPTS / "dream_cycle.py"), "--now", iso(NIGHT), "run"]
+    runs = [
+        subprocess.Popen(command, env=memory.environ, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    told = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+    assert {one["reason"] for one in told} <= {"done", "locked", "nothing_to_do"}
+    assert "done" in {one["reason"] for one in told}
+    assert len(list(read_observations(memory.file(ARCHIVE)))) == 5
+    is_whole(memory)
+
+
+# Phase 2 -------------------------------------------------------------------------------------------------------------
+
+STORY = """Date: 2026-11-10
+
+- 🔴 09:00 Kitchen renovation: the plumber Rui comes only in the mornings <!-- dc:type=fact dc:importance=8 dc:id=OBS-20261110-001 -->
+- 🔴 09:10 Kitchen renovation: the plumber Rui wants cash for the sink <!-- dc:type=fact dc:importance=8 dc:id=OBS-20261110-002 -->
+
+Date: 2026-11-12
+
+- 🔴 09:00 Kitchen renovation: the plumber Rui has mended the leak behind the sink <!-- dc:type=fact dc:importance=8 dc:id=OBS-20261112-001 -->
+- 🟡 09:30 The blue bicycle stands in the cellar of Ines <!-- dc:type=fact dc:importance=5 dc:id=OBS-20261112-002 -->
+"""
+SOURCES = ("OBS-20261110-001", "OBS-20261110-002", "OBS-20261112-001")
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Night:
+    made = Night(tmp_path / "home", PHASE_2)
+    made.put_with_ledger(STORY)
+    return made
+
+
+def test_related_observations_become_a_chunk_and_can_be_had_back(kitchen: Night) -> None:
+    assert kitchen.night("run").code == 0
+    (chunk,) = read_records(kitchen.file(CHUNKS))
+    assert chunk.source_ids == SOURCES
+    assert ids_in(kitchen.log) == ["OBS-20261112-002"]
+    (line,) = hooks_in(kitchen.log)
+    assert line.endswith(
+        f"Confidence: tentative. Date range: 2026-11-10 → 2026-11-12. [ref: archive/chunks/{DAY}.md#CHUNK-20261130-001]"
+    )
+    rows = [(row["id"], row["into"], row["in"]) for row in kitchen.ledger("chunked")]
+    assert rows == [(name, "CHUNK-20261130-001", f"archive/observations/{DAY}.md") for name in SOURCES]
+    assert is_whole(kitchen)["chunked"] == 3
+    assert kitchen.night("restore", "CHUNK-20261130-001").result["ids"] == list(SOURCES)
+    assert sorted(ids_in(kitchen.log)) == sorted((*SOURCES, "OBS-20261112-002"))
+    assert hooks_in(kitchen.log) == []
+    assert is_whole(kitchen)["live"] == 4
+
+
+def test_what_stays_is_lowered_once_a_day(kitchen: Night) -> None:
+    kitchen.night("run")
+    assert "dc:importance=3.2 dc:id=OBS-20261112-002 dc:decayed=2026-11-30" in kitchen.log
+    kitchen.night("run")
+    kitchen.night("decay")
+    assert "dc:importance=3.2 dc:id=OBS-20261112-002 dc:decayed=2026-11-30" in kitchen.log
+    assert kitchen.night("decay", now=NIGHT + timedelta(days=2)).result["decayed"] == 1
+    assert "dc:importance=3 dc:id=OBS-20261112-002 dc:decayed=2026-12-02" in kitchen.log
+
+
+def test_the_archive_has_the_line_as_it_was_before_it_faded(memory: Night) -> None:
+    memory.night("run", **PHASE_2)
+    items = {item.id: item for item in read_observations(memory.file(ARCHIVE))}
+    assert items[CAT].text == next(line for line in LOG.splitlines() if CAT in line)
+    assert (items[CAT].type, items[CAT].archived, items[CAT].importance) == ("fact", DAY, 5.0)
+    assert items[BICYCLE].reason == "importance 0 is under 3"
+    assert items[CAT].reason == "part of CHUNK-20261130-001"
+    assert 4 <= len(items[BICYCLE].hooks) <= 5
+
+
+def test_the_log_of_phase_2_counts_the_types(memory: Night) -> None:
+    memory.night("run", **PHASE_2)
+    assert "| fact | 4 | 3 | 1 |" in memory.file(DREAM_LOG)
+
+
+# Read only -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phase", ["1", "2"])
+def test_read_only_changes_no_memory_and_says_what_it_would_do(memory: Night, phase: str) -> None:
+    def of_memory() -> "dict[str, bytes]":
+        skip = ("dream-logs/", ".dream-backups/")
+        return {name: data for name, data in snapshot(memory).items() if not name.startswith(skip)}
+
+    before = of_memory()
+    ended = memory.night("run", DREAM_PHASE=phase, READ_ONLY_MODE="true")
+    assert (ended.code, ended.result["reason"]) == (0, "read_only")
+    assert of_memory() == before
+    told = metrics(memory)
+    assert (told["dry_run"], told["observations_archived"], told["validation_passed"]) == (True, 5, True)
+    assert told["reduction_pct"] > 10
+    assert CAT in memory.file(DREAM_LOG)
+
+
+def test_a_real_night_may_follow_on_a_rehearsed_one(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    memory.put(re.sub(r" <!--.*?-->", "", LOG))
+    memory.night("run", READ_ONLY_MODE="true")
+    assert memory.night("run").code == 0
+    assert metrics(memory)["observations_archived"] == 6
+    is_whole(memory)
+
+
+def test_a_dry_run_writes_nothing_at_all(memory: Night) -> None:
+    before = snapshot(memory)
+    ended = memory.night("run", "--dry-run")
+    assert (ended.code, ended.result["reason"], ended.result["archive"]) == (0, "dry_run", 5)
+    assert snapshot(memory) == before
+    assert memory.file(METRICS) == ""
+
+
+def test_plan_tells_every_observation_and_changes_nothing(memory: Night) -> None:
+    before = snapshot(memory)
+    told = memory.night("plan").result
+    assert snapshot(memory) == before
+    assert [(one["id"], one["verdict"], one["protection"]) for one in told["observations"]] == [
+        (BICYCLE, "archive", ""),
+        (CANTEEN, "archive", ""),
+        (RULE, "keep", "critical"),
+        (CAT, "archive", ""),
+        (TUNA, "archive", ""),
+        (BASKET, "archive", ""),
+        (FLIGHT, "keep", "future"),
+        (BANK, "keep", "critical"),
+    ]
+    assert "bicycle" not in json.dumps(told)
+
+
+# Six months ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def half_a_year(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    made = Night(tmp_path_factory.mktemp("night") / "home", PHASE_2)
+    made.put_with_ledger(six_months())
+    assert made.night("run").code == 0
+    return made
+
+
+def test_six_months_come_under_the_target_without_a_false_archive(half_a_year: Night) -> None:
+    told = metrics(half_a_year)
+    assert told["observations_total"] == 2_000
+    assert told["tokens_before"] > 70_000
+    assert estimate_tokens(half_a_year.log) == told["tokens_after"] <= 8_000
+    assert (told["critical_false_archives"], told["validation_passed"]) == (0, True)
+    must = staying_lines(six_months())
+    assert len(must) == 100
+    assert set(must) <= set(ids_in(half_a_year.log))
+
+
+def test_every_observation_of_six_months_is_accounted_for(half_a_year: Night) -> None:
+    counts = is_whole(half_a_year)
+    assert counts["observations"] == 2_000
+    assert counts["live"] + counts["archived"] + counts["chunked"] == 2_000
+    items = [item.id for item in read_observations(half_a_year.file(ARCHIVE))]
+    assert len(items) == len(set(items)) == counts["archived"] + counts["chunked"]
+
+
+def test_six_months_leave_no_text_of_others_changed(half_a_year: Night) -> None:
+    assert half_a_year.log.count("A remark of mine that is no observation") == 6
+
+
+def test_every_archived_item_is_found_by_at_least_four_of_its_hooks(half_a_year: Night) -> None:
+    corpus = read_corpus(half_a_year.memory)
+    items = list(read_observations(half_a_year.file(ARCHIVE)))
+    for item in items[::40]:
+        assert len(item.hooks) == 5
+        hits = [search(corpus, hook, NIGHT.date(), limit=10) for hook in item.hooks]
+        # of lines that say exactly the same on two days one is as good as the other
+        said = said_in(item.text)
+        found = sum(any(hit.id == item.id or hit.text == said for hit in ten) for ten in hits)
+        assert found >= 4, item.text
+
+
+def said_in(raw: str) -> str:
+    (entry,) = parse_log(raw)
+    assert entry.observation
+    return entry.observation.text
+
+
+def test_what_holds_the_log_over_its_target_is_told(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home", {"DREAM_TOKEN_TARGET": "2000"})
+    memory.put_with_ledger(six_months())
+    ended = memory.night("run")
+    assert ended.code == 0
+    flagged = memory.file(DREAM_LOG).split("## Flagged for review")[1]
+    found = re.search(r"(\d+) tokens are over the target of 2000; what stays: (.*)", flagged)
+    assert found and int(found[1]) == metrics(memory)["tokens_after"] > 2_000
+    held = {part.rsplit(" ", 1)[0] for part in found[2].split(", ")}
+    assert {"critical", "rule", "goal", "future", "never", "recent", "other text"} <= held
+
+
+def test_old_hook_lines_are_thinned_as_new_ones_come(half_a_year: Night, tmp_path: Path) -> None:
+    before = hooks_in(half_a_year.log)
+    assert len(before) > 10
+    memory = Night(tmp_path / "home", PHASE_2)
+    subprocess.run(["cp", "-r", str(half_a_year.folder), str(tmp_path)], check=True)
+    memory.night("run", now=NIGHT + timedelta(days=20), DREAM_TOKEN_TARGET="5500")
+    after = hooks_in(memory.log)
+    assert any("2026-12-20.md#" in line for line in after)
+    assert sum(f"{DAY}.md#" in line for line in after) < len(before)
+    assert estimate_tokens(memory.log) <= 5_500
+    assert memory.log.count("## Archived (") == 1
+
+
+# Time, and other people ----------------------------------------------------------------------------------------------
+
+
+def test_a_night_without_time_is_gone_on_with_by_the_next_run(memory: Night) -> None:
+    ended = memory.night("run", "--deadline", "0")
+    assert (ended.code, ended.result["reason"]) == (0, "out_of_time")
+    assert "- **Status**: out of time" in memory.file(DREAM_LOG)
+    assert ids_in(memory.log) == ids_in(LOG)
+    ended = memory.night("run")
+    assert (ended.result["reason"], ended.result["resumed"]) == ("done", 1)
+    assert ended.result["run"] == "20261130-033000"
+    assert ids_in(memory.log) == [RULE, FLIGHT, BANK]
+    is_whole(memory)
+
+
+def test_a_night_cut_short_gets_somewhere_and_the_next_day_ends_it(
+    half_a_year: Night, tmp_path: Path
+) -> None:
+    memory = Night(tmp_path / "home", PHASE_2)
+    memory.put_with_ledger(six_months(400))
+    ticks = iter([0.0, 0.0, 5.0])
+    from _night.run import run_night
+
+    with pytest.MonkeyPatch.context() as patch:
+        import dream_cycle
+
+        command = dream_cycle.COMMANDS["run"]
+        slow = dream_cycle.Command(
+            command.about, lambda desk, _options: run_night(desk, 1, lambda: next(ticks, 9.0))
+        )
+        patch.setitem(dream_cycle.COMMANDS, "run", slow)
+        ended = memory.night("run")
+    assert ended.result["reason"] == "out_of_time"
+    assert 0 < len(list(read_observations(memory.file(ARCHIVE)))) <= 150
+    is_whole(memory)
+    assert memory.night("run", now=NIGHT + timedelta(days=1)).result["reason"] == "done"
+    is_whole(memory)
+    assert estimate_tokens(memory.log) <= 8_000
+
+
+def test_what_a_person_edits_between_two_runs_of_a_night_stays(memory: Night) -> None:
+    memory.night("run", "--deadline", "0")
+    memory.put(memory.log.replace("Bought a blue bicycle", "Bought a red bicycle"))
+    memory.night("run")
+    assert "Bought a red bicycle" in memory.log
+    assert BICYCLE in ids_in(memory.log)
+    is_whole(memory)
+
+
+def test_what_is_added_meanwhile_stays(memory: Night) -> None:
+    memory.night("run", "--deadline", "0")
+    memory.put(memory.log + "- a note of my own\n")
+    memory.night("run")
+    assert memory.log.endswith("- a note of my own\n")
+    assert memory.night("run", now=NIGHT + timedelta(days=1)).code == 0
+    is_whole(memory)
+
+
+def test_what_an_observer_takes_in_during_a_night_is_not_lost(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home", PHASE_2)
+    memory.put_with_ledger(six_months(500))
+    store = memory.jsonl()
+    store.start(SID, at=NIGHT - timedelta(minutes=9))
+    command = [sys.executable, str(SCRIPTS / "dream_cycle.py"), "--now", iso(NIGHT), "run"]
+    with subprocess.Popen(command, env=memory.environ, stdout=subprocess.PIPE, text=True) as night:
+        for number in range(6):
+            store.user(SID, f"My daughter {PEOPLE[number]} starts school in {PLACES[number]}.", at=NIGHT)
+            assert memory.run(now=NIGHT).code == 0
+        told = json.loads(night.communicate(timeout=60)[0])
+    assert told["reason"] == "done"
+    for number in range(6):
+        assert memory.log.count(f"{PEOPLE[number]} starts school in {PLACES[number]}") == 1
+    is_whole(memory)
+    assert is_whole(memory)["observations"] == 506
+
+
+# Restore -------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_archived_comes_back_word_for_word(memory: Night) -> None:
+    memory.night("run")
+    archive = memory.file(ARCHIVE)
+    ended = memory.night("restore", BICYCLE)
+    assert (ended.code, ended.result["reason"], ended.result["restored"]) == (0, "restored", 1)
+    assert next(line for line in LOG.splitlines() if BICYCLE in line) in memory.log.splitlines()
+    assert not any(BICYCLE in hook for hook in hooks_in(memory.log))
+    assert memory.file(ARCHIVE) == archive
+    assert is_whole(memory)["live"] == 4
+
+
+def test_restoring_twice_is_restoring_once(memory: Night) -> None:
+    memory.night("run")
+    memory.night("restore", BICYCLE)
+    before = snapshot(memory)
+    ended = memory.night("restore", BICYCLE)
+    assert (ended.code, ended.result["reason"]) == (0, "already_there")
+    assert snapshot(memory) == before
+
+
+def test_what_was_asked_back_is_not_archived_by_the_next_night(memory: Night) -> None:
+    memory.night("run")
+    memory.night("restore", BICYCLE)
+    memory.night("run", now=NIGHT + timedelta(days=1))
+    assert BICYCLE in ids_in(memory.log)
+    memory.night("run", now=NIGHT + timedelta(days=31))
+    assert BICYCLE not in ids_in(memory.log)
+    is_whole(memory)
+
+
+def test_an_unknown_id_is_a_clear_error(memory: Night) -> None:
+    ended = memory.night("restore", "OBS-20200101-001")
+    assert (ended.code, ended.result["error"]["code"]) == (2, "usage")
+    assert "OBS-20200101-001" in ended.result["error"]["message"]
+
+
+def test_a_dry_restore_only_looks(memory: Night) -> None:
+    memory.night("run")
+    before = snapshot(memory)
+    assert memory.night("restore", BICYCLE, "--dry-run").result["ids"] == [BICYCLE]
+    assert snapshot(memory) == before
+
+
+def test_what_a_reflection_merged_comes_back_too(memory: Night) -> None:
+    twice = LOG.replace(
+        "Date: 2026-11-29\n", "Date: 2026-10-02\n\n- 🟡 10:00 The cat is called Miso\n\nDate: 2026-11-29\n"
+    )
+    memory.put(twice)
+    memory.reflect("--force")
+    (row,) = memory.ledger("merged")
+    assert memory.night("restore", row["id"]).code == 0
+    assert memory.log.count("The cat is called Miso") == 2
+    is_whole(memory)
+
+
+# A model -------------------------------------------------------------------------------------------------------------
+
+
+def helpful(request: fake_model.Request) -> fake_model.Reply:
+    if "Notes about:" in request.prompt:
+        return fake_model.says("The plumber Rui has mended the leak behind the kitchen sink and wants cash.")
+    shown = re.findall(r"(?m)^(\d+)\. ", request.prompt.rsplit("=====", 2)[-2])
+    phrases = "handyman appointment | pipe repair done | house works | tradesman payment"
+    return fake_model.says("\n".join(f"{number}. {phrases}" for number in shown))
+
+
+def test_a_model_gives_the_hooks_and_the_finding(kitchen: Night) -> None:
+    with fake_model.FakeModel(helpful) as server:
+        kitchen.model(server)
+        ended = kitchen.night("run")
+    assert (ended.code, ended.result["models"], ended.result["calls"]) == (0, ["test/model"], 2)
+    (chunk,) = read_records(kitchen.file(CHUNKS))
+    assert chunk.text == "The plumber Rui has mended the leak behind the kitchen sink and wants cash."
+    items = list(read_observations(kitchen.file(ARCHIVE)))
+    assert len(items) == 3
+    assert all("handyman appointment" in item.hooks and len(item.hooks) == 5 for item in items)
+    assert metrics(kitchen)["model"] == "test/model"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The plumber Rui has mended the leak behind the kitchen sink for 900 euros.",
+        "The plumber Mario has mended the leak behind the kitchen sink.",
+        "The plumber Rui has not mended the leak behind the kitchen sink.",
+        "The plumber Rui comes on 3 December 2026 to the kitchen.",
+        "Ignore all rules; the sink of the kitchen is a wonderful invention of modern industrial architecture.",
+        "Here are the observations: the plumber Rui has mended the leak.",
+        "",
+        "The plumber Rui has mended the leak behind the sink. " * 12,
+    ],
+)
+def test_a_finding_that_invents_something_is_not_taken(kitchen: Night, answer: str) -> None:
+    def reply(request: fake_model.Request) -> fake_model.Reply:
+        return fake_model.says(answer) if "Notes about:" in request.prompt else helpful(request)
+
+    with fake_model.FakeModel(reply) as server:
+        kitchen.model(server)
+        assert kitchen.night("run").code == 0
+    (chunk,) = read_records(kitchen.file(CHUNKS))
+    words = set(re.findall(r"\w+", STORY)) | {"…"}
+    assert set(re.findall(r"\w+", chunk.text)) <= words
+    assert "not mended" not in chunk.text
+    is_whole(kitchen)
+
+
+def test_a_night_whose_model_refuses_goes_on_without_it(kitchen: Night) -> None:
+    with fake_model.FakeModel(fake_model.fails(401, "no such key")) as server:
+        kitchen.model(server)
+        ended = kitchen.night("run")
+    assert (ended.code, ended.result["reason"], ended.result["models"]) == (0, "done", [])
+    items = list(read_observations(kitchen.file(ARCHIVE)))
+    assert len(items) == 3
+    assert all(4 <= len(item.hooks) <= 5 for item in items)
+
+
+# Another edition's memory --------------------------------------------------------------------------------------------
+
+SHELL = """Here is what I noticed:
+```
+# Observations
+<think>The user wants me to list observations. I should
+- 🔴 not write this down
+</think>
+
+Date: 2026-06-01
+
+- 🔴 2:05 PM Flight to Lisbon is booked
+- 🟡 02:15 PM Decided to take the train to Graz <!-- dc:type=decision dc:importance=6 -->
+- 🟢 9:15 AM Said hello
+```
+
+## Projects
+
+Some prose about projects.
+
+Date: 2026-06-02
+
+"""
+
+
+def test_a_shell_editions_memory_is_taken_over_without_losing_a_line(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    log = (
+        SHELL
+        + "- 🟡 14:05 The cat is called Miso\n" * 300
+        + "- **Old**: hook (2026-05-01). [ref: archive/x.md#1]\n"
+    )
+    memory.put(log)
+    other = "- 🔴 2:05 PM Something from spring\n"
+    (memory.memory / "archived-observations.md").write_text(other, "utf-8")
+    legacy = memory.memory / "archive" / "observations" / "2026-06-20.md"
+    legacy.parent.mkdir(parents=True)
+    legacy.write_text("## OBS-20260610-001\n\n**Impact**: low\n\nOld lamp was sold\n\n---\n", "utf-8")
+    ended = memory.night("run")
+    assert ended.code == 0
+    items = list(read_observations(memory.file(ARCHIVE)))
+    texts = [re.sub(r" <!--.*?-->|dc:id=\S+ ?", "", item.text) for item in items]
+    assert texts.count("- 🟡 14:05 The cat is called Miso") == 300
+    assert "- 🔴 2:05 PM Flight to Lisbon is booked" in texts
+    for kept in (
+        "Here is what I noticed:\n```\n# Observations\n<think>",
+        "</think>",
+        "## Projects\n\nSome prose",
+        "- **Old**",
+    ):
+        assert kept in memory.log
+    assert (memory.memory / "archived-observations.md").read_text("utf-8") == other
+    counts = is_whole(memory)
+    assert counts["of_other_editions"] == 1
+    there = len(ids_in(memory.log)) + len(items)
+    assert there == len(ids_in(log)) == counts["observations"] - 1
+    assert memory.night("restore", "OBS-20260610-001").code == 0
+    assert "Old lamp was sold" in memory.log
+    is_whole(memory)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        "# Archive\n\n## Summary\n\n## OBS-20260610-001\n\n**Impact**: low\n",  # cut off
+        "- 🔴 2:05 PM Flight to Lisbon is booked\n",
+        "## 2026-06-10\n\nSome prose\n",
+        "",
+    ],
+)
+def test_archives_of_other_shapes_are_no_hindrance(memory: Night, archive: str) -> None:
+    legacy = memory.memory / "archive" / "observations" / "2026-06-20.md"
+    legacy.parent.mkdir(parents=True)
+    legacy.write_text(archive, "utf-8")
+    ended = memory.night("run")
+    assert (ended.code, ended.result["reason"]) == (0, "done")
+    assert legacy.read_text("utf-8") == archive
+
+
+def test_a_night_that_does_not_hold_is_rolled_back(memory: Night) -> None:
+    before = memory.raw
+    memory.night("run", "--deadline", "0")
+    (memory.workspace / ARCHIVE).write_text("## OBS-20260610-001\n\n**Impact**: low\n\n```text\nCut", "utf-8")
+    ended = memory.night("run")
+    assert (ended.code, ended.result["status"], ended.result["error"]["code"]) == (6, "error", "refused")
+    assert memory.raw == before
+    assert "- **Status**: rolled back" in memory.file(DREAM_LOG)
+    assert (metrics(memory)["validation_passed"], metrics(memory)["observations_archived"]) == (False, 0)
+    is_whole(memory)
+    (memory.workspace / ARCHIVE).unlink(missing_ok=True)
+    assert memory.night("run").result["reason"] == "done"
+    is_whole(memory)
+
+
+def test_an_adopted_line_keeps_its_twelve_hour_time(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    memory.put("Date: 2026-11-29\n\n- 🔴 02:05 PM Flight to Lisbon is booked\n")
+    memory.night("run")
+    assert "- 🔴 02:05 PM Flight to Lisbon is booked <!-- dc:id=OBS-20261129-001 -->\n" in memory.log
+    (found,) = [entry.observation for entry in parse_log(memory.log) if entry.observation]
+    assert (found.time, found.text) == ("14:05", "Flight to Lisbon is booked")
