@@ -27,6 +27,8 @@ LAYERS = sorted(path.name for path in SCRIPTS.glob("*.py") if not path.name.star
 PAGES = ("README.md", "SKILL.md", "CONTRIBUTING.md", "CHANGELOG.md", "schemas/observation-format.md")
 # Variables that the packages we use read by themselves.
 OF_LIBRARIES = {"HTTPS_PROXY", "NO_PROXY", "REQUESTS_CA_BUNDLE"}
+# What SKILL.md sends an agent to; the watcher is a service, and the night has a prompt.
+SCRIPTS_FOR_AGENTS = ("observer", "reflector", "session_recovery", "recall", "staging_review", "setup")
 # Words in capitals with an underscore that are no variables.
 NO_VARIABLES = {"NO_OBSERVATIONS"}
 
@@ -36,9 +38,9 @@ def page(name: str) -> str:
 
 
 @cache
-def help_of(layer: str) -> str:
+def help_of(layer: str, *command: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / layer), "--help"],
+        [sys.executable, str(SCRIPTS / layer), *command, "--help"],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -49,10 +51,15 @@ def help_of(layer: str) -> str:
     return done.stdout
 
 
+def commands_of(layer: str) -> "list[str]":
+    """The subcommands that --help lists."""
+    return re.findall(r"^    ([a-z][a-z-]*)(?:  |$)", help_of(layer), re.MULTILINE)
+
+
 def flags_of(layer: str) -> "set[str]":
-    """The public flags: those that --help lists, each at the start of its line."""
-    listed = re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", help_of(layer), re.MULTILINE)
-    return set(listed)
+    """The public flags: those that --help lists, each at the start of its line, its subcommands' included."""
+    helps = [help_of(layer), *(help_of(layer, command) for command in commands_of(layer))]
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", "\n".join(helps), re.MULTILINE))
 
 
 def code_in(text: str) -> "list[str]":
@@ -132,6 +139,20 @@ def test_every_call_on_the_page_uses_flags_that_exist(name: str) -> None:
     assert {"observer.py", "setup.py"} <= {script for script, _ in calls}
     unknown = [(script, flag) for script, flags in calls for flag in flags if flag not in flags_of(script)]
     assert unknown == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "SKILL.md", "dream-cycle/README.md"])
+def test_every_subcommand_on_the_page_exists(name: str) -> None:
+    layers = [layer for layer in LAYERS if commands_of(layer)]
+    assert {"dream_cycle.py", "recall.py", "staging_review.py"} == set(layers)
+    called = [
+        (script, word)
+        for piece in code_in(page(name))
+        for script, word in re.findall(r"(\w+\.py) ([a-z][a-z-]*)\b", piece)
+        if script in layers
+    ]
+    assert called
+    assert [(script, word) for script, word in called if word not in commands_of(script)] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -259,7 +280,9 @@ def test_defaults_that_the_skill_names_are_those_of_the_code() -> None:
 def test_the_skill_sends_nobody_to_what_is_not_there() -> None:
     body = page("SKILL.md").split("---\n", 2)[2]
     routed = set(re.findall(r"\{baseDir\}/(\S+?)[`\s]", body))
-    assert routed == {f"scripts/{name}.py" for name in ("observer", "reflector", "session_recovery", "setup")}
+    assert routed == {f"scripts/{name}.py" for name in SCRIPTS_FOR_AGENTS} | {
+        f"prompts/dream-{name}-prompt.md" for name in ("cycle", "patterns")
+    }
     assert len(body.split()) < 700
 
 
