@@ -64,6 +64,13 @@ def epoch_ms(moment: datetime) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1))
 
 
+def home_of_user() -> str:
+    """The user's home by the system's records, for when HOME is empty or not set: expanduser takes "" for "/"."""
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
 def sha256_hex(data: bytes) -> str:
     """SHA-256, hexadecimal. Not MD5: builds with FIPS refuse it."""
     import hashlib  # with OpenSSL behind it, a tenth of the start of a run that needs no hash

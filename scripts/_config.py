@@ -14,7 +14,7 @@ from datetime import timezone, tzinfo
 from pathlib import Path
 from typing import Callable, Optional
 
-from _compat import utc_now
+from _compat import home_of_user, utc_now
 from _errors import ConfigError, MissingPackage
 
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
@@ -24,6 +24,8 @@ REFLECTOR_MODEL = "nvidia/nemotron-3-super-120b-a12b:free"
 REFLECTOR_FALLBACK_MODEL = "openrouter/hunter-alpha"
 LLM_MODEL = "deepseek/deepseek-v3.2"
 PROVIDERS = ("auto", "openai", "openclaw", "none")
+# How far back the runs look that cannot wait, where a session has no cursor.
+FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN = 120, 240
 
 # Every variable, with its default as text ("" = none) and what is allowed. The numbers are the shell edition's.
 DEFAULTS: Mapping[str, str] = {
@@ -120,7 +122,7 @@ def load_config(
         ("flag", dict(flags or {})),
         ("environment", {k: v for k, v in environ.items() if k in DEFAULTS}),
     ]
-    home = _path("HOME", (environ.get("HOME") or os.path.expanduser("~"), "environment"))
+    home = _path("HOME", (environ.get("HOME") or home_of_user(), "environment"))
 
     def look_up(name: str) -> "tuple[str, str]":
         for origin, values in layers:
@@ -145,7 +147,9 @@ def load_config(
 
 def environment_dir() -> Path:
     """Where setup.py keeps the packages: a virtual environment outside the skill, whose folder updates replace."""
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(
+        os.environ.get("HOME") or home_of_user(), ".local", "share"
+    )
     return Path(data) / "total-recall" / "venv"
 
 

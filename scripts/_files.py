@@ -99,6 +99,18 @@ def replace_file(path: Path, data: bytes, instead_of: Optional[bytes] = None) ->
     return True
 
 
+def _give_to_owner(descriptor: int, path: Path) -> None:
+    """What root writes belongs to whoever owns the file, or else the folder: one run by sudo would else lock its user
+    out of their memory."""
+    if os.geteuid() != 0:
+        return
+    try:
+        owner = os.stat(path)
+    except FileNotFoundError:
+        owner = os.stat(path.parent)
+    os.fchown(descriptor, owner.st_uid, owner.st_gid)
+
+
 def _begins_with(old: BinaryIO, target: Path, data: bytes) -> bool:
     """Whether the open file is still the one at `target`, with `data` in it, and behind that only whole lines more."""
     found, now = os.fstat(old.fileno()), stamp(target)
@@ -117,6 +129,7 @@ def _replace(path: Path, target: Path, data: bytes, may: Callable[[], bool]) -> 
             _write_all(descriptor, data)
             with contextlib.suppress(FileNotFoundError):
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
+            _give_to_owner(descriptor, target)
             fsync_file(descriptor)
         finally:
             os.close(descriptor)
@@ -158,6 +171,8 @@ def _append_once(path: Path, data: bytes, create: bool) -> bool:
     descriptor = os.open(path, flags, FILE_MODE)
     try:
         before = os.fstat(descriptor)
+        if before.st_size == 0:
+            _give_to_owner(descriptor, path.parent)
         _write_or_take_back(descriptor, data)
         if before.st_size == 0:
             fsync_folder(Path(os.path.realpath(path)).parent)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,6 +20,8 @@ from _errors import StorageError
 from _files import read_bytes, remove_file, rename_file
 
 LEFT, TAKEN = ".json", ".taken"
+# The hook's names: <epoch milliseconds>-<random>. Whatever else lies there is not ours to read or remove.
+_NAME = re.compile(r"\d{1,20}-[0-9A-Za-z]{1,40}\.(?:json|taken)")
 LARGEST = 100_000  # bytes; the hook writes some hundred
 # What a session's end is called by the hook (hooks/total-recall); the first three are followed by a new session.
 ENDS = ("command:new", "command:reset", "session:auto-reset")
@@ -27,7 +31,8 @@ COMPACTS = ("session:compact:before",)
 @dataclass(frozen=True)
 class Marker:
     """One marker. `event` is OpenClaw's name for what happened. `session_id`, `session_key` and `session_file` name the
-    session that ended or is to be compacted, "" where the host did not say. `at_ms` is epoch milliseconds."""
+    session that ended or is to be compacted, `agent_id` whose session it is, "" where the host did not say. `at_ms` is
+    epoch milliseconds."""
 
     path: Path
     event: str
@@ -35,6 +40,7 @@ class Marker:
     session_id: str = ""
     session_key: str = ""
     session_file: str = ""
+    agent_id: str = ""
 
     @property
     def taken(self) -> bool:
@@ -42,17 +48,22 @@ class Marker:
         return self.path.suffix == TAKEN
 
 
-def read_markers(folder: Path) -> "list[Marker]":
-    """The markers in a folder, oldest first; none when there is no such folder. One that cannot be read as a marker
+def read_markers(folder: Path, agent_id: str = "") -> "list[Marker]":
+    """The markers in a folder, oldest first; none when there is no such folder. With `agent_id` those of other agents
+    are left out, who may share the memory: what they said is not ours to take in. One that cannot be read as a marker
     is told by event "" and is there to be removed. Raises StorageError when the folder cannot be listed."""
     try:
+        if folder.is_symlink():
+            raise StorageError(f"{folder} is a link", "remove it: what lies behind it is not ours")
         names = os.listdir(folder)
     except FileNotFoundError:
         return []
     except OSError as problem:
         raise StorageError(f"{folder} cannot be listed: {problem.strerror}", "check its mode") from problem
-    paths = [folder / name for name in names if name.endswith((LEFT, TAKEN))]
-    return sorted((_read(path) for path in paths), key=lambda marker: (marker.at_ms, marker.path.name))
+    paths = [folder / name for name in names if _NAME.fullmatch(name) and _is_file(folder / name)]
+    found = [_read(path) for path in paths]
+    ours = [marker for marker in found if not agent_id or marker.agent_id in ("", agent_id)]
+    return sorted(ours, key=lambda marker: (marker.at_ms, marker.path.name))
 
 
 def take(marker: Marker) -> Optional[Marker]:
@@ -60,28 +71,38 @@ def take(marker: Marker) -> Optional[Marker]:
     if marker.taken:
         return marker
     path = marker.path.with_suffix(TAKEN)
-    return Marker(path, *_facts(marker)) if rename_file(marker.path, path) else None
+    return replace(marker, path=path) if rename_file(marker.path, path) else None
 
 
 def clear(markers: Iterable[Marker]) -> int:
-    """Remove markers whose matter is settled, under either name; returns how many."""
-    count = 0
+    """Remove markers whose matter is settled, under either name; returns how many. Raises StorageError, once all were
+    tried, when one cannot be removed."""
+    count, trouble = 0, None
     for marker in markers:
-        remove_file(marker.path)
-        remove_file(marker.path.with_suffix(TAKEN))
-        count += 1
+        try:
+            remove_file(marker.path)
+            remove_file(marker.path.with_suffix(TAKEN))
+            count += 1
+        except StorageError as problem:
+            trouble = problem
+    if trouble:
+        raise trouble
     return count
 
 
-def _facts(marker: Marker) -> "tuple[str, int, str, str, str]":
-    return marker.event, marker.at_ms, marker.session_id, marker.session_key, marker.session_file
+def _is_file(path: Path) -> bool:
+    """Whether it is a plain file: to open a pipe would wait for ever."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> Marker:
     try:
-        data = read_bytes(path)
-        found = json.loads(data) if data is not None and len(data) <= LARGEST else None
-    except (ValueError, RecursionError, StorageError):
+        data = read_bytes(path) if os.lstat(path).st_size <= LARGEST else None
+        found = json.loads(data) if data is not None else None
+    except (ValueError, RecursionError, OSError, StorageError):
         found = None
     if not isinstance(found, dict):
         return Marker(path, "")
@@ -92,4 +113,5 @@ def _read(path: Path) -> Marker:
 
     at_ms = found.get("at_ms")
     at = at_ms if isinstance(at_ms, int) and not isinstance(at_ms, bool) else 0
-    return Marker(path, text("event"), at, text("session_id"), text("session_key"), text("session_file"))
+    names = ("session_id", "session_key", "session_file", "agent_id")
+    return Marker(path, text("event"), at, *map(text, names))

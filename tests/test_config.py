@@ -509,3 +509,10 @@ def test_no_default_address_is_asked_without_a_key(tmp_path: Path, environ: Mapp
     with pytest.raises(ConfigError, match="there is no key") as found:
         load(tmp_path, environ)
     assert "OPENROUTER_API_KEY" in found.value.hint
+
+
+def test_an_empty_home_variable_is_none() -> None:
+    import pwd
+
+    config = load_config({"LLM_PROVIDER": "none"}, {"HOME": ""})
+    assert str(config.state_dir) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.openclaw"

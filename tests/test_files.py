@@ -406,3 +406,21 @@ def test_the_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:
     assert _files.free_bytes(tmp_path) > 1_000
     with pytest.raises(StorageError, match="free space"):
         _files.free_bytes(tmp_path / "missing")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_writes_belongs_to_the_owner_of_the_memory(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    os.chown(folder, 1234, 1235)
+    replace_file(folder / "state.json", b"{}")
+    append_file(folder / "ledger.jsonl", b"{}\n")
+    (folder / "log.md").write_bytes(b"old")
+    os.chown(folder / "log.md", 1236, 1237)
+    replace_file(folder / "log.md", b"new")
+    owners = {path.name: (path.stat().st_uid, path.stat().st_gid) for path in folder.iterdir()}
+    assert owners == {
+        "state.json": (1234, 1235),
+        "ledger.jsonl": (1234, 1235),
+        "log.md": (1236, 1237),
+    }

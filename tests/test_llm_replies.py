@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from _llm import Answer, Limits, ModelsFailed, PromptCut, Question
+from _llm.failures import safe_text
 from fake_model import FakeModel, Reply, fails, says, sends, streams
 from llm_testing import ENTRY, KEY, Desk
 
@@ -396,3 +398,18 @@ def test_a_question_that_is_refused_as_too_long_asks_for_smaller_pieces(tmp_path
         desk = Desk(tmp_path, server.base_url)
         desk.ask("one")
     assert desk.kept.memo.holds == {}
+
+
+def test_what_a_provider_repeats_of_the_conversation_is_not_told() -> None:
+    said = "[09:00] Ines: Zebulon lives in Elm Street 4711, the token is at the door. 我的猫叫小白。"
+    for told in (
+        "invalid request: flagged words Zebulon, ELM street near '4711'",
+        "context length exceeded near Zebulon%20lives%20in",
+        "invalid: 小白",
+    ):
+        shown = safe_text(told, "", said).casefold()
+        assert not {"zebulon", "elm", "street", "4711", "lives", "小白"} & set(re.findall(r"\w+", shown))
+        assert re.match(r"invalid|context length exceeded", shown)
+    assert safe_text("Rate limit exceeded: 20 requests per minute", "", said) == (
+        "Rate limit exceeded: 20 requests per minute"
+    )

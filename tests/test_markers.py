@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_a_folder_that_cannot_be_listed_is_no_silence(tmp_path: Path) -> None:
     "content", [b"", b"{", b"[]", b"7", b"\xff", b"[" * 100_000, b'{"event":"x"}' + b" " * 100_001]
 )
 def test_what_is_no_marker_is_there_to_be_removed(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "1.json").write_bytes(content)
+    (tmp_path / "1-a.json").write_bytes(content)
     (found,) = read_markers(tmp_path)
     assert (found.event, found.at_ms, found.session_id) == ("", 0, "")
     assert clear([found]) == 1
@@ -62,7 +63,7 @@ def test_what_is_no_marker_is_there_to_be_removed(tmp_path: Path, content: bytes
 
 
 def test_fields_of_another_kind_count_as_empty(tmp_path: Path) -> None:
-    leave(tmp_path, "1.json", event=7, at_ms=True, session_id=None, session_key=["x"], session_file={})
+    leave(tmp_path, "1-a.json", event=7, at_ms=True, session_id=None, session_key=["x"], session_file={})
     (found,) = read_markers(tmp_path)
     assert (found.event, found.at_ms, found.session_id, found.session_key, found.session_file) == (
         "",
@@ -84,3 +85,37 @@ def test_a_marker_is_taken_once_and_then_cleared(tmp_path: Path) -> None:
     assert clear([left]) == 1  # under either name
     assert read_markers(tmp_path) == []
     assert clear([mine]) == 1
+
+
+def test_only_the_hooks_own_plain_files_are_read_and_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "markers"
+    folder.mkdir()
+    os.mkfifo(folder / "1-a.json")
+    (folder / "2-b.json").mkdir()
+    (tmp_path / "sessions.json").write_text("{}")
+    (folder / "3-c.json").symlink_to(tmp_path / "sessions.json")
+    (folder / "sessions.json").write_text("{}")
+    (folder / "4-d.json").write_text('{"event": "command:new"}')
+    found = read_markers(folder)
+    assert [marker.path.name for marker in found] == ["4-d.json"]
+    assert clear(found) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["1-a.json", "2-b.json", "3-c.json", "sessions.json"]
+
+
+def test_a_markers_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "1-a.json").write_text("{}")
+    (tmp_path / "markers").symlink_to(tmp_path / "sessions")
+    with pytest.raises(StorageError, match="is a link"):
+        read_markers(tmp_path / "markers")
+
+
+def test_one_marker_that_cannot_be_removed_does_not_keep_the_others(tmp_path: Path) -> None:
+    for name in ("1-a", "2-b"):
+        (tmp_path / f"{name}.json").write_text('{"event": "command:new"}')
+    found = read_markers(tmp_path)
+    (tmp_path / "1-a.json").unlink()
+    (tmp_path / "1-a.json").mkdir()
+    with pytest.raises(StorageError, match="1-a.json"):
+        clear(found)
+    assert not (tmp_path / "2-b.json").exists()

@@ -229,7 +229,7 @@ def test_a_marker_with_nothing_behind_it_is_settled_without_an_observer(home: Ho
     begun(home, home.jsonl())
     mark(home)
     mark(home, 2).rename(home.memory / ".total-recall" / "markers" / "2-abc.taken")
-    (home.memory / ".total-recall" / "markers" / "3.json").write_text("no marker", "utf-8")
+    (home.memory / ".total-recall" / "markers" / "3-a.json").write_text("no marker", "utf-8")
     ended = recover(home)
     assert (ended.result["reason"], ended.result["markers"], markers(home)) == ("nothing_new", 3, [])
     assert observer_runs(home) == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from _lexicon import OPENING
 from _extract.text import LABEL, is_name
 from _extract.weigh import Clause
+from _lexicon import OPENING
 
 # Where each type starts on the scale of 0 to 10; signs of weight move it by the steps below.
 STARTS_AT = {

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from _lexicon import Lexicon, commonness, language_of, lexicons
 from _extract.shorten import NEGATION, TRAILING_GUARD, is_speaker, shorten, without_subject
 from _extract.text import TOKEN, WIDE, Utterance, telling_sentences
+from _lexicon import Lexicon, commonness, language_of, lexicons
 from _observations import count_words
 
 # What a word is worth, in rare words.

@@ -44,9 +44,9 @@ def stem_of(word: str, language: str) -> str:
 
 @lru_cache(maxsize=256)
 def languages_of(text: str, otherwise: "tuple[str, ...]" = ()) -> "tuple[str, ...]":
-    """The languages with an alphabet that a short text may be in: those with the most words of grammar in it, else those
-    of `otherwise`, else all that are written so. English is always among those in Latin script, since its words stand
-    in all of them."""
+    """The languages with an alphabet that a short text may be in: those with the most words of grammar in it, else
+    those of `otherwise`, else all that are written so. English is always among those in Latin script, since its words
+    stand in all of them."""
     words = set(_WORD.findall(text.casefold()))
     votes = {
         code: len(words & grammar)

@@ -9,12 +9,28 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any, Optional
+from urllib.parse import unquote
 
 from _compat import from_epoch_ms, parse_instant
+from _likeness import WIDE
 from _llm.memo import LONGEST_HOLD
 from _llm.question import Attempt, AttemptFailed, ModelsFailed
 
 MESSAGE_CHARS = 200
+# What providers explain errors with: said or not, these words tell nothing of a conversation.
+_WORDS_OF_ERRORS = frozenset(
+    """a about access account add after again all allowed amount an and api are as at available balance be because been
+    before by can cannot canceled cause check code com completion content context could count credit credits currently
+    daily data day days denied does down endpoint error errors exceed exceeded exceeds expired failed field filter for
+    format found free from gateway given has have header hour hours http https id if in input instead insufficient
+    internal invalid is it its key length less limit limited limits loaded long longer max maximum maybe message
+    messages minute minutes missing model models more must near next no not of on one only open or order organization
+    output overloaded parameter per permission please policy prompt provider providers quota rate reached read reason
+    reduce refused request requests required response retry see seconds server service size small stop support supported
+    temporarily than that the there this time timeout to token tokens too try type unauthorized unavailable unknown
+    unsupported until up upgrade upstream url use used user using valid value was were will with without you your
+    """.split()
+)
 
 
 class PromptCut(ModelsFailed):
@@ -292,4 +308,16 @@ def safe_text(text: str, key: str, conversation: str) -> str:
     flat = re.sub(r"\s+", " ", conversation)
     if any(line[at : at + 24] in flat for at in range(len(line) - 23)):
         return "(it repeated our question, left out here)"
-    return line
+    return _without_said(line, conversation)
+
+
+def _without_said(line: str, conversation: str) -> str:
+    """The line without words that may come from the conversation, in whatever case or encoding: all that stand in it,
+    but for those that providers explain errors with."""
+    said = set(re.findall(r"[^\W_]+", unquote(conversation).casefold())) - _WORDS_OF_ERRORS
+
+    def mask(match: "re.Match[str]") -> str:
+        return "…" if match.group().casefold() in said else match.group()
+
+    line = re.sub(r"[^\W_]+", mask, WIDE.sub("…", unquote(line)))
+    return re.sub(r"…(?:[\s'’-]*…)+", "…", line)
