@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from _compat import sha256_hex, stamp
 from _files import append_file, cut_file, read_bytes, read_lines
-from _likeness import fingerprint
-from _observations import Observation
+
+if TYPE_CHECKING:
+    from _observations import Observation
 
 _ID = re.compile(r"^OBS-(\d{4})(\d\d)(\d\d)-(\d{3,9})$")
 
@@ -28,6 +29,8 @@ def rows_as_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 def facts_of(observation: Observation) -> "dict[str, Any]":
     """What a row keeps of an observation beside its id: the start of the SHA-256 of its words, and its frame."""
+    from _likeness import fingerprint  # not needed by those that only read
+
     return {
         "fp": sha256_hex(fingerprint(observation.text).encode("utf-8", "replace"))[:16],
         "type": observation.type,
