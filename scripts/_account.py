@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from _archive import read_archived, read_records
-from _files import decode, read_bytes
+from _compat import sha256_hex
+from _files import decode, encode, read_bytes
+from _hooks import read_hook_line
 from _ledger import facts_of, read_ledger
-from _observations import observations_in, parse_log
+from _observations import Entry, observations_in, parse_log
 from _state import Places
 
 LIVE, MERGED, ARCHIVED, CHUNKED, FORGOTTEN = STATES = ("live", "merged", "archived", "chunked", "forgotten")
@@ -41,7 +43,8 @@ BY_HAND, PUT_BACK, REWRITTEN, FOUND = (
 @dataclass(frozen=True)
 class Standing:
     """What the ledger says of one observation: its state, since when, why, which file below memory/ holds it, and the
-    id it went into. `departures` counts how often it left; `fp` is the beginning of its fingerprint's SHA-256."""
+    id it went into. `departures` counts how often it left; `fp` is the beginning of its fingerprint's SHA-256, `sha`
+    that of the whole text that left, "" where whoever took it out did not write it down."""
 
     state: str
     at: str
@@ -51,13 +54,15 @@ class Standing:
     departures: int = 0
     fp: str = ""
     importance: float = 0.0
+    sha: str = ""
 
 
 @dataclass(frozen=True)
 class Fault:
     """One thing that does not add up. `kind` is "gone" (live, but not in the log), "two_states" (in the log, although
     it left), "live_twice", "live_unknown" and "archive_unknown" (the ledger knows nothing of it), "not_in_archive",
-    "chunk_missing", or "archived_twice"."""
+    "altered" (it lies there, but without the text that left), "chunk_missing", "archived_twice", "dangling_ref" (a hook
+    line of the log points at nothing), or "no_ledger" (with `id` "": the log is ours, and nothing says what was)."""
 
     kind: str
     id: str
@@ -68,14 +73,17 @@ class Fault:
 class Files:
     """What the files hold. `live` are the ids in the log with how often, `facts` what the ledger keeps of
     them, `unnamed` the same of the lines without id, `archived` by id the files below memory/ that
-    hold it (one for each time), `chunks` by chunk id the file."""
+    hold it (one for each time), `shas` by id those of its texts there, without those that are empty, `chunks` by chunk
+    id the file, `refs` the (file, id) that the hook lines of the log point at."""
 
     ledger: "Mapping[str, Standing]"
     live: "Mapping[str, int]"
     facts: "Mapping[str, Mapping[str, Any]]"
     unnamed: "Sequence[Mapping[str, Any]]"
     archived: "Mapping[str, tuple[str, ...]]"
+    shas: "Mapping[str, frozenset[str]]"
     chunks: "Mapping[str, str]"
+    refs: "Sequence[tuple[str, str]]"
     began: str
 
 
@@ -113,28 +121,39 @@ def standings(rows: "Iterable[Mapping[str, Any]]") -> "dict[str, Standing]":
             left,
             str(row.get("fp") or (before.fp if before else "")),
             float(importance) if isinstance(importance, (int, float)) else 0.0,
+            str(row.get("sha", "")) if state != LIVE else "",
         )
     return found
+
+
+def sha_of(text: str) -> str:
+    """What a row keeps of a text that leaves the log. An editor may give a file other line ends: that is the same."""
+    return sha256_hex(encode(text.replace("\r", "")))[:16]
 
 
 def read_files(places: Places) -> Files:
     """All that the account is made from; the caller holds the memory lock, or nobody writes."""
     memory = places.observations.parent
-    log = observations_in(parse_log(decode(read_bytes(places.observations) or b"")))
+    entries = parse_log(decode(read_bytes(places.observations) or b""))
+    log = observations_in(entries)
     rows = list(read_ledger(places.ledger))
     archived: "dict[str, tuple[str, ...]]" = {}
+    shas: "dict[str, frozenset[str]]" = {}
     chunks: "dict[str, str]" = {}
-    for where, text in _archive_files(memory):
-        for name in _ids_in(where, text):
+    for where, content in _archive_files(memory):
+        for name, text in _items_in(where, content):
             if name.startswith("CHUNK-"):
                 chunks[name] = where
-            else:
-                archived[name] = (*archived.get(name, ()), where)
+                continue
+            archived[name] = (*archived.get(name, ()), where)
+            if text.strip():
+                shas[name] = shas.get(name, frozenset()) | {sha_of(text)}
     began = next((str(row.get("at", ""))[:10] for row in rows if row.get("at")), "")
     live = Counter(found.id for found in log if found.id)
     facts = {found.id: facts_of(found) for found in log if found.id}
     unnamed = [facts_of(found) for found in log if not found.id]
-    return Files(standings(rows), live, facts, unnamed, archived, chunks, began)
+    refs = _refs_of(entries)
+    return Files(standings(rows), live, facts, unnamed, archived, shas, chunks, refs, began)
 
 
 def _archive_files(memory: Path) -> "Iterable[tuple[str, str]]":
@@ -144,10 +163,21 @@ def _archive_files(memory: Path) -> "Iterable[tuple[str, str]]":
             yield f"archive/{folder}/{path.name}", decode(read_bytes(path) or b"")
 
 
-def _ids_in(where: str, text: str) -> "list[str]":
+def _items_in(where: str, content: str) -> "Iterable[tuple[str, str]]":
+    """The ids and texts of an archive file."""
     if where.startswith("archive/reflections/"):
-        return [item.id for item in read_archived(text)]
-    return [record.id for record in read_records(text)]
+        return ((item.id, item.raw) for item in read_archived(content))
+    return ((record.id, record.text) for record in read_records(content))
+
+
+def _refs_of(entries: "Sequence[Entry]") -> "list[tuple[str, str]]":
+    """What the hook lines point at, as far as it could be ours."""
+    hooks = [read_hook_line(entry.raw) for entry in entries if entry.kind == "hook"]
+    return [
+        (hook.file, hook.id)
+        for hook in hooks
+        if hook and hook.file.startswith("archive/") and hook.id.startswith(("OBS-", "CHUNK-"))
+    ]
 
 
 def account_of(files: Files) -> Account:
@@ -179,11 +209,23 @@ def _faults_of_ledger(files: Files) -> "Iterable[Fault]":
             yield Fault("two_states", name, found.state)
         if found.where and found.where not in files.archived.get(name, ()):
             yield Fault("not_in_archive", name, found.where)
+        elif found.where and not _has_text(files.shas.get(name, frozenset()), found.sha):
+            yield Fault("altered", name, found.where)
         if found.state == CHUNKED and found.into not in files.chunks:
             yield Fault("chunk_missing", name, found.into)
 
 
+def _has_text(shas: "frozenset[str]", sha: str) -> bool:
+    """Whether the text that left is among those of the archive; any at all where nobody wrote down which it was."""
+    return sha in shas if sha else bool(shas)
+
+
 def _faults_of_log(files: Files) -> "Iterable[Fault]":
+    if not files.began and (files.live or files.refs):
+        yield Fault("no_ledger", "", ".total-recall/ledger.jsonl")
+    for where, name in files.refs:
+        if where not in files.archived.get(name, ()) and files.chunks.get(name) != where:
+            yield Fault("dangling_ref", name, where)
     for name, times in files.live.items():
         if times > 1:
             yield Fault("live_twice", name, "observations.md")
@@ -216,7 +258,8 @@ class Mending:
 def mend(files: Files, at: str, accept: bool = False) -> Mending:
     """What to add to the ledger. What vanished from the log was deleted by hand, unless it is a large part of it at
     once: then it is left to a person, who may `accept` it."""
-    faults = account_of(files).faults
+    # Where the ledger is lost it begins now, and what lies in the archive of today is ours.
+    faults = account_of(replace(files, began=files.began or at[:10])).faults
     by_kind: "dict[str, list[Fault]]" = {}
     for fault in faults:
         by_kind.setdefault(fault.kind, []).append(fault)
@@ -248,4 +291,6 @@ def mend(files: Files, at: str, accept: bool = False) -> Mending:
         if fault.id not in files.live:
             rows.append({"e": "adopted", "at": at, "id": fault.id})
             rows.append({"e": "archived", "at": at, "id": fault.id, "why": FOUND, "in": fault.where})
+    if not files.began and files.refs and not rows:
+        rows.append({"e": "begun", "at": at})
     return Mending(tuple(rows), tuple(vanished))

@@ -344,22 +344,11 @@ def _restart(arguments: Sequence[str]) -> None:
 def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -> "dict[str, Any]":
     """Run another layer as a process and return its result object.
 
-    Raises ConfigError when it is not there or prints no result, so that "it ran" is never assumed.
+    Raises ConfigError when it is not there, cannot be started or prints no result, so that "it ran" is never assumed.
     """
     import subprocess
 
-    path = Path(__file__).resolve().parent / script
-    if not path.exists():
-        raise ConfigError(f"{path} is missing", "reinstall the skill")
-    command = [sys.executable, str(path), *arguments]
-    # A session of its own, so that whatever the layer has started goes with it when it has to be ended.
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as child:
+    with _begin(script, arguments) as child:
         try:
             out, _ = child.communicate(timeout=timeout_seconds)
         except subprocess.TimeoutExpired as problem:
@@ -375,6 +364,28 @@ def start_layer(script: str, arguments: Sequence[str], timeout_seconds: float) -
     if not isinstance(told, dict):
         raise ConfigError(f"{script} printed no result (exit code {child.returncode})", "run it by hand")
     return told
+
+
+def _begin(script: str, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+    """Start a layer in a session of its own, so that whatever it starts goes with it when it has to be ended."""
+    import subprocess
+
+    path = Path(__file__).resolve().parent / script
+    if not path.exists():
+        raise ConfigError(f"{path} is missing", "reinstall the skill")
+    try:
+        return subprocess.Popen(
+            [sys.executable, str(path), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as problem:
+        raise ConfigError(
+            f"{script} could not be started with {sys.executable}: {problem.strerror}",
+            "if this Python is gone (after an update?), run setup.py again with another one",
+        ) from problem
 
 
 def _end_group(child: "subprocess.Popen[bytes]") -> None:

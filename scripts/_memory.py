@@ -6,19 +6,23 @@ can be made anew at any time from observations.md and the state.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, Optional
 
 from _answer import AS_SAID, EXTRACTOR, Settled, system_prompt
 from _compat import epoch_ms, md5_hex, sha256_hex, stamp
-from _files import decode, read_bytes, replace_file
-from _likeness import fingerprint
+from _files import decode, private_folder, read_bytes, remove_file, replace_file
+from _ledger import facts_of
 from _observations import Observation, count_words, observations_in, parse_log, render_brief
 from _state import Addition, Commit, Places, State, cursors_of, is_unedited
 from _transcripts import Cursor
 from _window import Window
+
+BACKUPS_KEPT = 10
+_BACKUP = re.compile(r"observations-\d{8}-\d{6}\.md\.bak")
 
 
 @dataclass(frozen=True)
@@ -97,19 +101,10 @@ def _additions(settled: Settled, occasion: Occasion, source: str = "") -> "tuple
     return tuple(
         Addition(
             replace(found.observation, source=source or found.observation.source),
-            {**_facts_of(found.observation), "from": list(found.uids), **origin},
+            {**facts_of(found.observation), "from": list(found.uids), **origin},
         )
         for found in ordered
     )
-
-
-def _facts_of(observation: Observation) -> "dict[str, Any]":
-    return {
-        "fp": sha256_hex(fingerprint(observation.text).encode("utf-8", "replace"))[:16],
-        "type": observation.type,
-        "importance": observation.importance,
-        "date": observation.date,
-    }
 
 
 def refresh_brief(places: Places, state: State) -> "tuple[int, str]":
@@ -131,6 +126,27 @@ def leave_marks(places: Places, state: State, now: datetime) -> None:
     mark = f"{state.last_hash}\n".encode()
     if state.last_hash and read_bytes(folder / ".observer-last-hash") != mark:
         replace_file(folder / ".observer-last-hash", mark)
+
+
+def keep_copy(places: Places, moment: datetime) -> str:
+    """Keep the log's bytes under a time (the person's), the last 10 such copies; returns the path of the new one.
+
+    A copy of this second that holds other bytes is an earlier run's: then the next second's name is taken. The last are
+    those that were written last: in autumn an hour comes twice, and a clock may be set back, so names do not tell.
+    """
+    data, folder = read_bytes(places.observations) or b"", places.backups
+    private_folder(folder)
+    path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
+    while (found := read_bytes(path)) is not None and found != data:
+        moment += timedelta(seconds=1)
+        path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
+    replace_file(path, data)
+    others = [one for one in folder.iterdir() if _BACKUP.fullmatch(one.name) and one != path]
+    stamps = [(stamp(one), one) for one in others if one.is_file()]
+    by_age = sorted((written.mtime_ns, one) for written, one in stamps if written)
+    for _when, old in by_age[: 1 - BACKUPS_KEPT]:
+        remove_file(old)
+    return str(path)
 
 
 def iso(moment: datetime) -> str:

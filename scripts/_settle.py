@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Callable, Optional
 
 from _answer import AnswerCut, Settled, asked, extracted, is_about_the_window
 from _calls import update_calls
-from _compat import Stamp, stamp
-from _config import Config
-from _errors import BusyError, ConfigError, ModelError, SourceError, TotalRecallError
+from _compat import Stamp, epoch_ms, stamp
+from _config import FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN, Config
+from _errors import ConfigError, ModelError, TotalRecallError
 from _files import lock
 from _ledger import covered_uids
 from _memory import (
@@ -29,7 +29,6 @@ from _memory import (
 from _observations import Observation
 from _pending import Bounds, Pending, lookback_ms
 from _state import (
-    Commit,
     Places,
     State,
     begin,
@@ -40,7 +39,16 @@ from _state import (
     save_state,
     superseded,
 )
-from _transcripts import Cursor, Listing, Problem, Session, find_sessions, resolve
+from _transcripts import (
+    Cursor,
+    Listing,
+    Problem,
+    Session,
+    find_sessions,
+    gone_store,
+    no_transcripts,
+    resolve,
+)
 from _window import Window, halve, pack
 
 if TYPE_CHECKING:
@@ -49,7 +57,6 @@ if TYPE_CHECKING:
 # Who finds lines in a window: the extractor, or the last resort (`_answer.as_said`).
 Maker = Callable[[Window, Sequence[Observation], Config], Settled]
 
-FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN = 120, 240
 MEMORY_LOCK_WAIT_SECONDS = 30.0
 # Runs without a usable answer for the same messages before the built-in extractor takes them, about an hour at one run
 # every 15 minutes. What a model refuses for ever would otherwise hold up all that is said after it.
@@ -92,6 +99,7 @@ class Work:
     problems: "list[Problem]" = field(default_factory=list)
     sources: "list[str]" = field(default_factory=list)
     done: "set[tuple[str, int]]" = field(default_factory=set)
+    leftover: "frozenset[str]" = frozenset()  # the provisional lines that stood for an answer when it began
     captured: "set[str]" = field(default_factory=set)
     _made_of: Optional[Stamp] = None
 
@@ -150,7 +158,10 @@ def look_around(work: Work) -> Listing:
     with work.memory():
         work.count(replayed=int(replay(work.places)))
         work.look()
+    work.leftover = frozenset(work.state.provisional)
     first_run = work.state.since_ms == 0
+    if epoch_ms(work.now) < work.state.since_ms:  # the clock was ahead when observing began
+        work.change(lambda state: replace(state, since_ms=first_sight_ms(work)))
     if first_run:
         work.state = State(since_ms=first_sight_ms(work))
     listing = find(work)
@@ -172,32 +183,13 @@ def find(work: Work, backfill: bool = False) -> Listing:
     else:
         listing = find_sessions(config, state.cursors, since)
     if not listing.found_any:
-        raise ConfigError(
-            f"no transcripts: neither {config.sessions_dir} nor {config.store_path} exists",
-            "set SESSIONS_DIR or OPENCLAW_AGENT_ID, or talk to the agent once" + _other_agents(config),
-        )
-    work.problems += listing.problems
-    if str(config.store_path) not in listing.sources and any(
-        key.startswith("sqlite:") for key in state.cursors
-    ):
-        work.problems.append(
-            Problem(str(config.store_path), "the store that was read before is gone", waits=True)
-        )
+        raise no_transcripts(config)
+    work.problems += [*listing.problems, *gone_store(config, listing, state.cursors)]
     work.sources = list(listing.sources)
     work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
     if job.recover:
         return replace(listing, sessions=resolve(config, job.recover))
     return listing
-
-
-def _other_agents(config: Config) -> str:
-    """Names of agents beside the one that was looked for: a wrong name must not look like silence."""
-    try:
-        found = sorted(folder.name for folder in (config.state_dir / "agents").iterdir() if folder.is_dir())
-    except OSError:
-        return ""
-    others = [name for name in found if name != config.agent_id]
-    return f"; agents found: {', '.join(others)}" if others else ""
 
 
 def pending_of(work: Work, backfill: bool = False) -> Pending:
@@ -212,17 +204,6 @@ def pending_of(work: Work, backfill: bool = False) -> Pending:
 
     cursors = state.backfill if backfill else state.cursors
     return Pending(cursors, bounds, lambda: covered_uids(work.places.ledger), compare_all=backfill)
-
-
-def waiting(problems: Sequence[Problem]) -> Optional[TotalRecallError]:
-    """The error that says which transcript was out of reach; None when all were looked at."""
-    found = [problem for problem in problems if problem.waits]
-    if not found:
-        return None
-    message = f"{len(found)} transcripts could not be looked at, first {found[0].where}: {found[0].what}"
-    if all(problem.busy for problem in found):
-        return BusyError(message, "the next run tries again")
-    return SourceError(message, "make it readable for this user; the next run tries again")
 
 
 # Settling ------------------------------------------------------------------------------------------------------------
@@ -277,10 +258,34 @@ def _answer(work: Work, window: Window) -> Settled:
     """What the model, or without one the extractor, makes of the window."""
     config, known = work.config, known_observations(work.places, work.state, window)
     if config.provider == "none":
-        return extracted(window, known, config)
-    return asked(
-        window, known, config, lambda change: _remember_calls(work, change), work.clock, work.job.at_once
-    )
+        return _found_in(work, window, lambda shown: extracted(shown, known, config))
+
+    def ask(shown: Window) -> Settled:
+        return asked(
+            shown, known, config, lambda change: _remember_calls(work, change), work.clock, work.job.at_once
+        )
+
+    return _found_in(work, window, ask)
+
+
+def _found_in(work: Work, window: Window, find: "Callable[[Window], Settled]") -> Settled:
+    """What `find` makes of a window; what was forgotten is not shown to it."""
+    from _tombstones import load_tombstones
+
+    shown = load_tombstones(work.places).shown(window.messages)
+    return find(Window(shown)) if shown else Settled((), "")
+
+
+def _allowed(work: Work, window: Window, settled: Settled) -> Settled:
+    """What of an answer may enter memory by now: something may have been forgotten since it was asked for. The caller
+    holds the memory lock."""
+    from _tombstones import load_tombstones
+
+    found = load_tombstones(work.places)
+    kept = tuple(one for one in settled.accepted if found.allows(one, window.messages))
+    if len(kept) < len(settled.accepted):
+        work.count(forgotten=len(settled.accepted) - len(kept))
+    return replace(settled, accepted=kept)
 
 
 def _remember_calls(work: Work, change: "Callable[[_llm.Memo], _llm.Memo]") -> "_llm.Memo":
@@ -300,14 +305,18 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
         work.change(lambda state: replace(state, stuck={**state.stuck, name: times}))
         raise problem
     work.count(extracted_instead=len(window.messages))
-    return extracted(window, known_observations(work.places, work.state, window), work.config)
+    known = known_observations(work.places, work.state, window)
+    return _found_in(work, window, lambda shown: extracted(shown, known, work.config))
 
 
 def _write_final(work: Work, window: Window, settled: Settled, backfill: bool) -> None:
     """Commit an answer and count it."""
     replaced = superseded(work.state, window.covered) - work.captured
-    change = final_commit(work.state, window, settled, work.occasion, backfill)
-    _write(work, change)
+    with work.memory():
+        settled = _allowed(work, window, settled)
+        change = final_commit(work.state, window, settled, work.occasion, backfill)
+        commit(work.places, change)
+        work.look()
     work.done.update((message.uid, message.first_char) for message in window.messages)
     work.count(
         messages_covered=sum(map(len, window.covered.values())),
@@ -315,14 +324,7 @@ def _write_final(work: Work, window: Window, settled: Settled, backfill: bool) -
         observations_written=len(change.additions),
         **settled.counts,
     )
-    work.models.add(settled.by)
-
-
-def _write(work: Work, change: Commit) -> None:
-    """Carry out a commit."""
-    with work.memory():
-        commit(work.places, change)
-        work.look()
+    work.models.update({settled.by} - {""})
 
 
 # Without an answer ---------------------------------------------------------------------------------------------------
@@ -383,7 +385,9 @@ def _write_provisional(work: Work, began: Mapping[str, Cursor], window: Window, 
         fresh = not_captured(work.state, window, began)
         if fresh is None:
             return
-        settled = make(fresh, known_observations(work.places, work.state, fresh), work.config)
+        known = known_observations(work.places, work.state, fresh)
+        settled = _found_in(work, fresh, lambda shown: make(shown, known, work.config))
+        settled = _allowed(work, fresh, settled)
         ids = commit(work.places, provisional_commit(work.state, fresh, settled, work.occasion))
         work.look()
     work.captured.update(ids)

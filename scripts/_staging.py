@@ -89,8 +89,8 @@ def render_proposal(proposal: Proposal) -> str:
 
 
 def parse_proposal(content: str) -> Optional[Proposal]:
-    """The proposal that a file holds; None when it is none."""
-    head, _, rest = content.partition("\n## Summary\n")
+    """The proposal that a file holds, whatever its line endings; None when it is none."""
+    head, _, rest = unix(content).partition("\n## Summary\n")
     fields = dict(_FIELD.findall(head))
     summary, _, rest = rest.partition("\n## Proposed text\n")
     text = re.search(r"^(`{3,})text\n(.*?)\n\1$", rest, re.M | re.S)
@@ -112,9 +112,21 @@ def parse_proposal(content: str) -> Optional[Proposal]:
         return None
 
 
+def unix(content: str) -> str:
+    """The text with the line endings that proposals are written with: editors of Windows write others."""
+    return content.replace("\r\n", "\n")
+
+
+def is_waiting_name(name: str) -> bool:
+    """Whether a proposal that waits can have this file name."""
+    found = _FILE.fullmatch(name)
+    return found is not None and not found["approved"]
+
+
 def with_rejection(content: str, day: str, reason: str) -> str:
-    """The file of a proposal with the day and the reason of its rejection among its fields."""
-    head, mark, rest = content.partition("\n## Summary\n")
+    """The file of a proposal with the day and the reason of its rejection among its fields, or at its end when it has
+    lost its form."""
+    head, mark, rest = unix(content).partition("\n## Summary\n")
     return f"{head.rstrip()}\n\n**Rejected**: {day}\n**Reason**: {reason}\n{mark}{rest}"
 
 

@@ -12,7 +12,7 @@ in. Each command can be repeated: what is done is not done twice. READ_ONLY_MODE
   dream_cycle.py write-log memory/dream-logs/2026-11-30.md '{"date": "2026-11-30", ...}'
   dream_cycle.py write-metrics research/dream-cycle-metrics/daily/2026-11-30.json '{"date": "2026-11-30", ...}'
   dream_cycle.py validate      does not hold: exit code 6; then
-  dream_cycle.py rollback      puts back what preflight kept
+  dream_cycle.py rollback      puts back what preflight kept; a night of an earlier day only with --force
   dream_cycle.py restore ID    brings an archived observation back
   dream_cycle.py account       proves that nothing was lost
 """
@@ -29,6 +29,10 @@ import _cli
 import _dream_files as files
 import _night as night
 from _cli import Commands, Result, Run
+from _dream_files.kept import newest
+from _forget import finish
+from _night.progress import load_agenda
+from _observations import observations_in, parse_log
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,28 @@ def accept_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def force_flag(parser: argparse.ArgumentParser) -> None:
+    """A night of another day as well."""
+    parser.add_argument(
+        "--force", action="store_true", help="undo the last night although it ended on an earlier day"
+    )
+
+
 def id_argument(parser: argparse.ArgumentParser) -> None:
     """Which observation."""
     parser.add_argument("id", metavar="ID", help="of an observation, or of a chunk: all that it was made of")
+
+
+def goes_on(desk: files.Desk) -> bool:
+    """Whether a run that was out of time has more to do in the night that is under way."""
+    agenda, now = load_agenda(desk.places), newest(desk)
+    live = {found.id for found in observations_in(parse_log(desk.log()))}
+    return (
+        agenda is not None
+        and now is not None
+        and agenda.run == now.name
+        and any(going.id in live for going in agenda.going)
+    )
 
 
 COMMANDS = {
@@ -115,11 +138,12 @@ COMMANDS = {
     ),
     "validate": Command(
         "check the gates of the night; exit code 6 when one does not hold",
-        lambda desk, options: files.validate(desk),
+        lambda desk, options: files.validate(desk, goes_on(desk)),
     ),
     "rollback": Command(
         "put back exactly what preflight kept; lines that others added since stay",
-        lambda desk, options: files.rollback(desk),
+        lambda desk, options: files.rollback(desk, options.force),
+        flags=force_flag,
     ),
     "patterns": Command(
         "propose what comes back on three or more days of the last 60",
@@ -161,6 +185,8 @@ def build_parser() -> _cli.Parser:
 
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Carry out one subcommand."""
+    if not run.config.read_only:
+        finish(run)
     result = COMMANDS[options.command].work(files.make_desk(run), options)
     run.say(f"dream_cycle {options.command}: {result.reason.replace('_', ' ')}")
     return Result(

@@ -8,7 +8,10 @@ answer that covers the messages is safely on disk, so that a late run, a dead mo
   observer.py --flush              before OpenClaw compacts: provisional lines where no model answers
   observer.py --recover SESSION    one session: a file, its name, a session id or a session key; "all" for all of them
   observer.py --backfill --since 2026-01-01    take in history from before the skill was installed
-  observer.py --dry-run            say what would be observed; ask nothing, write nothing
+  observer.py --clean              take out of the log what is no note: thoughts of models, fences, machine chatter,
+                                   the same line again (all of it goes to memory/archive/reflections/)
+  observer.py --dry-run            say what would be observed; ask nothing, write nothing; --clean --dry-run: which
+                                   lines would go, and why
 """
 
 from __future__ import annotations
@@ -33,10 +36,11 @@ from _errors import (
     TotalRecallError,
     UsageError,
 )
-from _files import lock, private_folder
+from _files import decode, lock, private_folder, read_bytes
 from _markers import Marker, clear, read_markers
-from _memory import iso, leave_marks, refresh_brief
+from _memory import iso, keep_copy, leave_marks, refresh_brief
 from _settle import (
+    MEMORY_LOCK_WAIT_SECONDS,
     Job,
     Work,
     capture,
@@ -47,16 +51,15 @@ from _settle import (
     pending_of,
     settle_all,
     show_captured,
-    waiting,
 )
-from _state import Places, State, load_state
-from _transcripts import Listing, Session
+from _state import Places, State, load_state, replay, save_state
+from _transcripts import EVERY_SESSION, Listing, Problem, Session, waiting
 from _window import pack
 
-EVERY_SESSION = "all"
 RUN_LOCK_WAIT_SECONDS = 60.0
 PROBLEMS_SHOWN = 10
 REFLECT_TIMEOUT_SECONDS = 900.0
+LINES_SHOWN, CHARS_SHOWN = 200, 60
 
 
 def observe(run: Run, job: Job) -> Result:
@@ -114,7 +117,7 @@ def observe_alone(run: Run, work: Work) -> Result:
     # A free model takes up to a minute, and the next session begins now.
     first = listing.sessions and work.job.urgent and work.config.provider != "none"
     if first and not waiting([*work.problems, *capture(work, listing.sessions)]):
-        settle_markers(marked)
+        settle_markers(work, marked)
     failure = take_in(run, work, listing, backfill=False)
     if failure is None and work.job.backfill_from_ms is not None:
         failure = take_in_history(run, work)
@@ -137,24 +140,28 @@ def capture_beside(run: Run, job: Job) -> "tuple[Work, int]":
     leave_all_pending(beside, look_around(beside).sessions)
     words = show_captured(beside)
     if not waiting(beside.problems):
-        settle_markers(marked)
+        settle_markers(beside, marked)
     return beside, words
 
 
 def markers_left(work: Work) -> "list[Marker]":
     """What the gateway hook has left so far: settled once all that was said before it is in memory, in lines that stand
-    or provisional ones."""
+    or provisional ones. Those that cannot be listed stay, and that is told."""
     if work.job.recover:
         return []
-    with suppress(StorageError):
-        return read_markers(work.places.markers)
-    return []
+    try:
+        return read_markers(work.places.markers, work.config.agent_id)
+    except StorageError as problem:
+        work.problems.append(Problem(str(work.places.markers), str(problem)))
+        return []
 
 
-def settle_markers(markers: "Sequence[Marker]") -> None:
-    """Away with them; one that cannot be removed is settled once more by the next run."""
-    with suppress(StorageError):
+def settle_markers(work: Work, markers: "Sequence[Marker]") -> None:
+    """Away with them; one that cannot be removed is told, and settled once more by the next run."""
+    try:
         clear(markers)
+    except StorageError as problem:
+        work.problems.append(Problem(str(work.places.markers), str(problem)))
 
 
 def count_failure(work: Work, problem: TotalRecallError) -> None:
@@ -228,7 +235,9 @@ def finish(
         words, made_from = refresh_brief(work.places, work.state)
     record(work, failure, made_from)
     if failure is None and not waiting(work.problems):
-        settle_markers(marked)
+        settle_markers(work, marked)
+        if not work.job.recover and not work.counts.get("messages_pending"):
+            work.change(lambda state: without_provisional(state, work.leftover))
     facts = {
         **result_facts(work),
         "words": words,
@@ -243,6 +252,13 @@ def finish(
     leave_marks(work.places, work.state, run.now)
     run.say(f"observer: {summary(work, covered)}")
     return Result("ok", "observed" if covered else "nothing_new", facts)
+
+
+def without_provisional(state: State, names: "frozenset[str]") -> State:
+    """The state in which these lines stand for no answer any more: all that was said before is settled, and no answer
+    has come for them, so their messages are gone."""
+    kept = {name: found for name, found in state.provisional.items() if name not in names}
+    return state if len(kept) == len(state.provisional) else replace(state, provisional=kept)
 
 
 def summary(work: Work, covered: int) -> str:
@@ -367,6 +383,50 @@ def look_only(run: Run, work: Work) -> Result:
     return _cli.failed(out_of_reach, facts) if out_of_reach else Result("ok", "dry_run", facts)
 
 
+# Cleaning ------------------------------------------------------------------------------------------------------------
+
+
+def clean_log(run: Run) -> Result:
+    """Take out of the log what is no note; each piece lies in the archive with the reason, and a copy of the log is
+    kept."""
+    from _clean import clean, look
+
+    places = Places(run.config.observations_path, run.config.private_dir)
+    if run.dry_run:
+        log = decode(read_bytes(places.observations) or b"")
+        return tell_cleaning(run, look(log, run.now, run.config.zone).found, {})
+    with lock(places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
+        replay(places)
+        log = decode(read_bytes(places.observations) or b"")
+        found = look(log, run.now, run.config.zone)
+        backup = ""
+        if found.found:
+            backup = keep_copy(places, run.now.astimezone(run.config.zone))
+            clean(places, found, log, run.now, run.config.zone)
+        state = load_state(places)
+        save_state(places, replace(state, brief_of=refresh_brief(places, state)[1]))
+    return tell_cleaning(run, found.found, {"backup": backup})
+
+
+def tell_cleaning(run: Run, found: "Sequence[tuple[int, str, str]]", facts: "dict[str, Any]") -> Result:
+    """How many lines of each kind, and which. What they say is shown to a person at a terminal alone, never printed
+    where it may be kept."""
+    from _observations import shorten, tidy
+
+    lines: "dict[str, list[int]]" = {}
+    for line, reason, text in found:
+        lines.setdefault(reason, []).append(line)
+        if run.on_terminal and sum(map(len, lines.values())) <= LINES_SHOWN:
+            run.say(f"  line {line}: {reason}: {shorten(tidy(text), CHARS_SHOWN)}")
+    counts = {reason: len(numbers) for reason, numbers in sorted(lines.items())}
+    told = ", ".join(f"{number} {reason}" for reason, number in counts.items()) or "nothing"
+    run.say(f"observer: {told} {'would be' if run.dry_run else 'was'} taken out of the log")
+    shown = {reason: numbers[:LINES_SHOWN] for reason, numbers in sorted(lines.items())}
+    facts = {"found": len(found), "reasons": counts, "lines": shown, **facts}
+    reason = "dry_run" if run.dry_run else "cleaned" if found else "nothing_to_clean"
+    return Result("ok", reason, facts)
+
+
 @contextmanager
 def progress(run: Run, sessions: Sequence[Session], wanted: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar over sessions, when this is a backfill that a person is watching."""
@@ -402,6 +462,7 @@ def build_parser() -> _cli.Parser:
     kind.add_argument(
         "--backfill", action="store_true", help="take in older history; can be stopped and taken up"
     )
+    kind.add_argument("--clean", action="store_true", help="take out of the log what is no note; ask nobody")
     parser.add_argument(
         "--since", metavar="DATE", help="with --backfill: from this day on (default: everything)"
     )
@@ -417,6 +478,10 @@ def build_parser() -> _cli.Parser:
 
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Turn flags into a Job and carry it out."""
+    if Places(run.config.observations_path, run.config.private_dir).forgetting.exists():
+        from _forget import finish
+
+        finish(run)
     trigger = "flush" if options.flush else "recovery" if options.recover else options.trigger
     if options.since == "":
         raise UsageError("--since is empty", "it takes a date such as 2026-01-31")
@@ -424,6 +489,8 @@ def work(options: argparse.Namespace, run: Run) -> Result:
         raise UsageError("--since goes with --backfill", "add --backfill, or leave --since out")
     if options.recover is not None and not options.recover.strip():
         raise UsageError("--recover is empty", "name a transcript file, a session id or a session key")
+    if options.clean:
+        return clean_log(run)
     since = 0 if options.backfill else None
     if options.since:
         found = parse_instant(options.since, run.config.zone)

@@ -11,7 +11,7 @@
   recall.py restore OBS-20261130-001            bring an archived observation back into the log
 
 On a terminal the answer is text; elsewhere, and with --json, it is JSON. Only forget --apply and restore change
-anything.
+anything; they are your word, so READ_ONLY_MODE, which is the night's, does not stop them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,6 @@ from _recall import KINDS, LIMIT, Corpus, Hit, Wanted, find_item, read_corpus, s
 
 MOST_HITS = 100
 MOST_MESSAGE_CHARS = 4_000
-_STATES = {
-    "observed": "live",
-    "adopted": "live",
-    "restored": "live",
-    "removed": "merged",
-    "merged": "merged",
-    "archived": "archived",
-    "chunked": "chunked",
-    "forgotten": "forgotten",
-}
 
 
 # search --------------------------------------------------------------------------------------------------------------
@@ -187,10 +177,17 @@ def gone(name: str, rows: "Sequence[Mapping[str, Any]]") -> UsageError:
             f"nothing is known of {tidy(name, 60)!r}",
             "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
         )
-    state = _STATES.get(str(own[-1].get("e")), "gone")
+    state = last_state(own)
     return UsageError(
         f"{tidy(name, 60)} is {state}: its text is in no file", f"see: recall.py explain {tidy(name, 60)}"
     )
+
+
+def last_state(rows: "Sequence[Mapping[str, Any]]") -> str:
+    """What the ledger says last of the one id that these rows are about; "gone" when they do not tell."""
+    from _account import standings
+
+    return next((found.state for found in standings(rows).values()), "gone")
 
 
 # explain -------------------------------------------------------------------------------------------------------------
@@ -205,7 +202,7 @@ def explain_item(options: argparse.Namespace, run: Run) -> Result:
     own = [row for row in rows if str(row.get("id", "")).upper() == options.id.upper()]
     if not own and not found:
         raise gone(options.id, rows)
-    state = found[0].kind if found else _STATES.get(str(own[-1].get("e")), "gone")
+    state = found[0].kind if found else last_state(own)
     if any(hit.kind == "live" for hit in found):
         state = "live"
     history = [{key: value for key, value in row.items() if key not in ("line", "commit")} for row in rows]
@@ -278,9 +275,12 @@ def forget_item(options: argparse.Namespace, run: Run) -> Result:
 def restore_item(options: argparse.Namespace, run: Run) -> Result:
     """Bring back what was archived; `dream_cycle.py restore` does the same."""
     from _dream_files import make_desk
+    from _forget import finish
     from _night import restore
 
-    told = restore(make_desk(run), options.id.upper())
+    finish(run)
+    asked = replace(run, config=replace(run.config, read_only=False))
+    told = restore(make_desk(asked), options.id.upper())
     back = ", ".join(told.facts["ids"])
     page = f"{back} would be back in the log." if run.dry_run else f"{back} is back in the log."
     return replace(told, page=page if back else f"{tidy(options.id, 60)} is in the log already.")

@@ -13,12 +13,11 @@ lies in memory/archive/reflections/ with the reason and the line it went into.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import _cli
@@ -28,16 +27,18 @@ from _cli import Result, Run
 from _compat import parse_instant
 from _config import PROVIDERS, Config
 from _errors import BusyError, ConfigError, MissingPackage, ModelError, TotalRecallError
-from _files import decode, lock, private_folder, read_bytes, remove_file, replace_file
-from _memory import iso, refresh_brief
+from _files import decode, lock, private_folder, read_bytes
+from _memory import iso, keep_copy, refresh_brief
 from _observations import count_words
 from _reflect import (
     Item,
     Part,
     asked,
+    first_place,
     halves_of,
     may_change,
     parts_of,
+    place_of,
     read_items,
     steps_by_rule,
     system_prompt,
@@ -47,19 +48,16 @@ from _state import Places, Reflection, State, Step, commit_reflection, load_stat
 if TYPE_CHECKING:
     import _llm
 
-MEMORY_LOCK_WAIT_SECONDS = 30.0
 # The observer waits 15 minutes for a reflection that it starts; one question takes 2 at most for each model.
 DEADLINE = timedelta(minutes=8)
-BACKUPS_KEPT = 10
-BACKUP_NAME = re.compile(r"observations-\d{8}-\d{6}\.md\.bak")
 # When it is worth while to reflect again on a log that is still over the threshold.
 GROWTH, AGAIN_AFTER = 1.10, timedelta(days=1)
 
 
 @dataclass
 class Work:
-    """One run, and what its result will say. `resume` is the day with which the next run goes on when this one stops
-    now; `failure` what kept a question from being answered."""
+    """One run, and what its result will say. `stopped` says whether something is left to be asked about, and `resume`
+    is the place (`place_of`) at which the next run goes on; `failure` is what kept a question from being answered."""
 
     run: Run
     places: Places
@@ -69,6 +67,7 @@ class Work:
     models: "set[str]" = field(default_factory=set)
     backup: str = ""
     archive: str = ""
+    stopped: bool = True
     resume: str = ""
     failure: Optional[TotalRecallError] = None
 
@@ -86,19 +85,15 @@ class Work:
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
-    @contextmanager
-    def memory(self) -> Iterator[None]:
-        """Hold the memory lock: for reading and writing files, never while a model is asked."""
-        with lock(self.places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
-            yield
-
     def log(self) -> str:
         """The text of observations.md, "" when there is none."""
         return decode(read_bytes(self.places.observations) or b"")
 
     def items(self) -> "tuple[Item, ...]":
-        """The log's observations as they are by now."""
-        return read_items(self.log(), self.run.now, self.config.zone)
+        """The log's observations as they are by now. The state is read after the log: what it tells of a line that came
+        in between is not missed."""
+        log = self.log()
+        return read_items(log, self.run.now, self.config.zone, load_state(self.places).provisional)
 
 
 def reflect(run: Run, force: bool) -> Result:
@@ -122,12 +117,12 @@ def reflect(run: Run, force: bool) -> Result:
 
 def reflect_alone(work: Work, force: bool) -> Result:
     """The run itself, while no other reflector of this memory runs."""
-    with work.memory():
+    with work.places.memory():
         work.count(replayed=int(replay(work.places)))
         state = load_state(work.places)
     before, items = count_words(work.log()), work.items()
     work.count(entries=len(items), kept_protected=sum(bool(item.protected) for item in items))
-    work.resume = state.reflect_from
+    work.resume = state.reflect_from or first_place(items)
     if not force and not is_worth_while(work, state, before):
         finish(work, lambda state, words: state)
         over = before > work.config.reflect_over_words
@@ -136,9 +131,13 @@ def reflect_alone(work: Work, force: bool) -> Result:
         carry_out(work, steps_by_rule(items, work.config.zone))
         ask_about_all(work)
     except KeyboardInterrupt:
-        after = finish(work, stopped(work))
+        after = finish(work, so_far(work))
         return _cli.interrupted(facts_of(work, before, after))
-    after = finish(work, stopped(work) if work.resume else ended(work))
+    except TotalRecallError:
+        with suppress(TotalRecallError):  # what stopped the run is told, not that this failed too
+            finish(work, so_far(work))
+        raise
+    after = finish(work, so_far(work) if work.stopped else ended(work))
     return tell(work, before, after)
 
 
@@ -159,47 +158,31 @@ def carry_out(work: Work, steps: "Sequence[Step]", prompt: str = "") -> None:
     """Commit some steps and count them; in front of the first, keep a copy of the log."""
     if not steps:
         return
-    with work.memory():
+    with work.places.memory():
         replay(work.places)
         if not work.backup:
-            work.backup = keep_copy(work)
+            work.backup = keep_copy(work.places, work.run.now.astimezone(work.config.zone))
         done = commit_reflection(work.places, Reflection(iso(work.run.now), work.today, tuple(steps), prompt))
     work.count(**done)
     if done["merged"] or done["archived"]:
         work.archive = str(work.places.reflections / f"{work.today}.md")
 
 
-def keep_copy(work: Work) -> str:
-    """Keep the log's bytes under the time of this run, the last 10 such copies; returns the path of the new one.
-
-    A copy of this second that holds other bytes is an earlier run's: then the next second's name is taken.
-    """
-    data, folder = read_bytes(work.places.observations) or b"", work.places.backups
-    private_folder(folder)
-    moment = work.run.now.astimezone(work.config.zone)
-    path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
-    while (found := read_bytes(path)) is not None and found != data:
-        moment += timedelta(seconds=1)
-        path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
-    replace_file(path, data)
-    copies = [one for one in sorted(folder.iterdir()) if BACKUP_NAME.fullmatch(one.name) and one.is_file()]
-    for old in copies[:-BACKUPS_KEPT]:
-        remove_file(old)
-    return str(path)
-
-
 # Asking --------------------------------------------------------------------------------------------------------------
 
 
 def ask_about_all(work: Work) -> None:
-    """Ask about each part in turn and commit each answer, until all are done, no model can be asked, or time is up."""
-    if work.config.provider == "none":
-        work.resume = ""
-        return
+    """Ask about each part in turn and commit each answer, until all are done, no model can be asked, or time is up.
+
+    Where an answer or the question is cut, less is asked about at a time, while there is time; then the piece is passed
+    over, so that the next run comes to what is behind it.
+    """
     began = work.run.clock()
-    for part in parts_of(work.items(), work.resume):
-        work.resume = part[0].observation.date
-        if work.run.clock() - began > DEADLINE:
+    parts = list(parts_of(work.items(), work.resume)) if work.config.provider != "none" else []
+    while parts:
+        part = parts.pop(0)
+        work.resume = place_of(part[0])
+        if is_late(work, began):
             work.count(out_of_time=1)
             return
         try:
@@ -207,37 +190,37 @@ def ask_about_all(work: Work) -> None:
         except MissingPackage:
             raise  # the run begins anew where the package is
         except (ModelError, ConfigError) as problem:
+            smaller = () if is_late(work, began) else smaller_than(part, problem)
+            parts[:0] = smaller
+            if smaller:
+                continue
             work.failure = problem
             if not (isinstance(problem, ModelError) and is_about_the_window(problem)):
                 return
             work.count(parts_unanswered=1)
-    work.resume = ""
+    work.stopped = False
+
+
+def is_late(work: Work, began: datetime) -> bool:
+    """Whether no other question may be asked."""
+    return work.run.clock() - began > DEADLINE
+
+
+def smaller_than(part: Part, problem: TotalRecallError) -> "tuple[Part, ...]":
+    """The pieces of a part that are worth asking about when its question, or the answer to it, was too long."""
+    from _llm import PromptCut
+
+    return tuple(filter(may_change, halves_of(part))) if isinstance(problem, (AnswerCut, PromptCut)) else ()
 
 
 def ask_about(work: Work, part: Part) -> None:
-    """Ask about a part, about less at a time where an answer or the question is cut."""
-    from _llm import PromptCut
-
-    pieces = [part]
-    while pieces:
-        piece = pieces.pop(0)
-        if not may_change(piece):
-            continue
-        try:
-            settled = asked(
-                piece, work.config, lambda change: remember(work, change), work.run.clock, work.urgent
-            )
-        except (AnswerCut, PromptCut):
-            halves = halves_of(piece)
-            if not halves:
-                raise
-            pieces[:0] = halves
-            continue
-        work.models.add(settled.by)
-        work.count(questions=1)
-        for reason, number in settled.refused.items():
-            work.refused[reason] = work.refused.get(reason, 0) + number
-        carry_out(work, settled.steps, system_prompt().version)
+    """Ask one question and carry out what comes of it."""
+    settled = asked(part, work.config, lambda change: remember(work, change), work.run.clock, work.urgent)
+    work.models.add(settled.by)
+    work.count(questions=1)
+    for reason, number in settled.refused.items():
+        work.refused[reason] = work.refused.get(reason, 0) + number
+    carry_out(work, settled.steps, system_prompt().version)
 
 
 def remember(work: Work, change: "Callable[[_llm.Memo], _llm.Memo]") -> "_llm.Memo":
@@ -252,8 +235,9 @@ def remember(work: Work, change: "Callable[[_llm.Memo], _llm.Memo]") -> "_llm.Me
 
 def finish(work: Work, change: "Callable[[State, int], State]") -> int:
     """Refresh the brief and write down how far this run came; returns the size of the log in words."""
-    with work.memory():
-        replay(work.places)
+    with work.places.memory():
+        with suppress(TotalRecallError):  # what cannot be completed now is by the next run
+            replay(work.places)
         state = load_state(work.places)
         words, made_from = refresh_brief(work.places, state)
         new = change(replace(state, brief_of=made_from), words)
@@ -262,7 +246,7 @@ def finish(work: Work, change: "Callable[[State, int], State]") -> int:
     return words
 
 
-def stopped(work: Work) -> "Callable[[State, int], State]":
+def so_far(work: Work) -> "Callable[[State, int], State]":
     """The change to the state that a run makes which has to be gone on with."""
     return lambda state, _words: replace(state, reflect_from=work.resume)
 
@@ -280,7 +264,7 @@ def tell(work: Work, before: int, after: int) -> Result:
     facts = facts_of(work, before, after)
     kept = f"; they are in {work.archive}" if gone else ""
     work.run.say(f"reflector: {before} words became {after}: {gone} lines left{kept}")
-    if work.failure is not None and (work.resume or not work.counts.get("questions")):
+    if work.failure is not None and (work.stopped or not work.counts.get("questions")):
         return _cli.failed(work.failure, facts)
     return Result("ok", "reflected" if gone else "nothing_to_gain", facts)
 
@@ -339,6 +323,10 @@ def build_parser() -> _cli.Parser:
 
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Carry it out."""
+    if Places(run.config.observations_path, run.config.private_dir).forgetting.exists():
+        from _forget import finish
+
+        finish(run)
     return reflect(run, options.force)
 
 

@@ -21,25 +21,32 @@ from typing import Any, NamedTuple, Optional
 import _cli
 from _cli import Result, Run
 from _compat import epoch_ms, from_epoch_ms, stamp
+from _config import RECOVER_LOOKBACK_MIN
 from _errors import ConfigError, MissingPackage, SourceError, StorageError, TotalRecallError, UsageError
 from _files import private_folder, read_bytes
 from _markers import Marker, clear, read_markers, take
 from _state import Places, State, load_calls, load_state
-from _transcripts import find_sessions
+from _transcripts import EVERY_SESSION, find_sessions, gone_store, no_transcripts, waiting
 
-# As observer.py --recover looks back where there is no cursor yet; the heavy module that says so is not loaded for it.
-LOOKBACK_MINUTES = 240
 # A chain of slow free models over a few pieces. What is left then is in memory provisionally.
 OBSERVER_TIMEOUT_SECONDS = 600.0
-EVERY_SESSION = "all"
 
 
 class Seen(NamedTuple):
-    """What there is to do: `sessions` with something new, `doubt` when looking alone cannot tell."""
+    """What there is to do: `sessions` with something new, None when they could not be counted. `problem`: what could
+    not be looked at. `cut_short`: a run that ended too early left something to be finished."""
 
     state: State
-    sessions: int = 0
-    doubt: bool = False
+    sessions: Optional[int] = 0
+    problem: Optional[TotalRecallError] = None
+    cut_short: bool = False
+
+
+class Marked(NamedTuple):
+    """The markers that this run can settle; `problem`: why they could not be listed."""
+
+    markers: "list[Marker]"
+    problem: Optional[StorageError] = None
 
 
 class Task(NamedTuple):
@@ -53,24 +60,32 @@ class Task(NamedTuple):
 def recover(run: Run, task: Task) -> Result:
     """Look; if something is pending run the observer, and if that fails note what was said; then settle the markers."""
     places = Places(run.config.observations_path, run.config.private_dir)
-    marked = markers_of(places, task)
+    marked = markers_of(run, places, task)
     seen = look(run, places)
-    facts: "dict[str, Any]" = {"trigger": task.trigger, "sessions": seen.sessions, "markers": len(marked)}
+    number = None if marked.problem else len(marked.markers)
+    facts: "dict[str, Any]" = {"trigger": task.trigger, "sessions": seen.sessions, "markers": number}
     if run.dry_run:
-        run.say(f"session recovery: {seen.sessions} sessions hold something new; nothing was done")
-        return Result("ok", "dry_run", {**facts, **health(run, places, seen.state)})
-    if not (seen.sessions or seen.doubt or task.session):
-        settle(run, marked)
+        facts.update(health(run, places, seen.state))
+        run.say(f"session recovery: {to_do(seen)}; nothing was done; {in_words(facts)}")
+        return ended("dry_run", facts, seen.problem or marked.problem)
+    if not (seen.sessions or seen.problem or seen.cut_short or task.session):
+        settle(run, marked.markers)
         facts = {**facts, "messages_covered": 0, "messages_pending": 0, **health(run, places, seen.state)}
         run.say(f"session recovery: all that was said is in memory; {in_words(facts)}")
-        return Result("ok", "nothing_new", facts)
-    return recover_now(run, places, task, taken(marked), facts)
+        return ended("nothing_new", facts, marked.problem)
+    return recover_now(run, places, task, seen, marked, facts)
+
+
+def ended(how: str, facts: "dict[str, Any]", problem: Optional[TotalRecallError]) -> Result:
+    """The result of a run that went well as far as it could look."""
+    return _cli.failed(problem, facts) if problem else Result("ok", how, facts)
 
 
 def recover_now(
-    run: Run, places: Places, task: Task, marked: "Sequence[Marker]", facts: "dict[str, Any]"
+    run: Run, places: Places, task: Task, seen: Seen, marked: Marked, facts: "dict[str, Any]"
 ) -> Result:
     """The observer, or what has to do in its place."""
+    markers = taken(marked.markers)
     told, problem = observe(run, task)
     raw, failure = 0, None
     if problem is not None:
@@ -93,13 +108,17 @@ def recover_now(
     if failure is not None:
         run.say(f"session recovery: not all that was said is in memory; {in_words(facts)}")
         return _cli.failed(failure, facts)
-    settle(run, marked)
+    still = look(run, places).problem if seen.problem else None
+    if still is None:
+        settle(run, markers)
+    else:
+        run.say(f"session recovery: {still}")
     covered, written = facts["messages_covered"], facts["provisional"] + raw
     run.say(
         f"session recovery: {covered} messages covered, {written} provisional observations; {in_words(facts)}"
     )
     how = "captured_raw" if raw else "captured" if problem else "recovered" if covered else "nothing_new"
-    return Result("ok", how, facts)
+    return ended(how, facts, marked.problem)
 
 
 # Looking -------------------------------------------------------------------------------------------------------------
@@ -108,28 +127,41 @@ def recover_now(
 def look(run: Run, places: Places) -> Seen:
     """Compare every transcript with its cursor. Reads nothing of what was said, and takes no lock."""
     state = load_state(places)
-    since = epoch_ms(run.now) - LOOKBACK_MINUTES * 60_000
+    since = epoch_ms(run.now) - RECOVER_LOOKBACK_MIN * 60_000
+    cut_short = stamp(places.journal) is not None
     try:
         listing = find_sessions(run.config, state.cursors, min(state.since_ms or since, since))
-    except SourceError:
-        return Seen(state, doubt=True)  # the observer says what is wrong, and counts it
-    store_gone = str(run.config.store_path) not in listing.sources and any(
-        key.startswith("sqlite:") for key in state.cursors
-    )
-    out_of_reach = any(problem.waits for problem in listing.problems)
-    cut_short = stamp(places.journal) is not None
+    except SourceError as problem:
+        return Seen(state, None, problem, cut_short)  # the observer counts it
+    if not listing.found_any:
+        return Seen(state, 0, no_transcripts(run.config), cut_short)
     people = sum(1 for session in listing.sessions if not session.machine)
-    return Seen(state, people, store_gone or out_of_reach or cut_short or not listing.found_any)
+    out_of_reach = waiting([*listing.problems, *gone_store(run.config, listing, state.cursors)])
+    return Seen(state, people, out_of_reach, cut_short)
 
 
-def markers_of(places: Places, task: Task) -> "list[Marker]":
-    """The markers that this run can settle: all, or those that name its session."""
+def to_do(seen: Seen) -> str:
+    """What was seen, for a person."""
+    if seen.sessions is None:
+        return "what is new could not be looked at"
+    told = f"{seen.sessions} sessions hold something new"
+    if seen.problem:
+        told += ", and not all could be looked at"
+    return told + (
+        ", and what a run that was cut short had begun is to be finished" if seen.cut_short else ""
+    )
+
+
+def markers_of(run: Run, places: Places, task: Task) -> Marked:
+    """The markers that this run can settle: all of its agent, or those that name its session."""
     try:
-        marked = read_markers(places.markers)
-    except StorageError:
-        return []
+        marked = read_markers(places.markers, run.config.agent_id)
+    except StorageError as problem:
+        return Marked([], problem)
     wanted = task.session
-    return [one for one in marked if wanted in ("", one.session_id, one.session_key, one.session_file)]
+    return Marked(
+        [one for one in marked if wanted in ("", one.session_id, one.session_key, one.session_file)]
+    )
 
 
 def taken(marked: "Sequence[Marker]") -> "list[Marker]":
@@ -166,7 +198,7 @@ def note_as_said(run: Run, places: Places, task: Task) -> int:
     """The last resort: what people said that is neither covered nor captured, masked and shortened, as provisional
     lines. The cursors stay. Returns the number of lines; raises when something could not be read or written."""
     from _answer import as_said
-    from _settle import Job, Work, capture, look_around, waiting
+    from _settle import Job, Work, capture, look_around
 
     private_folder(places.private)
     work = Work(run.config, run.now, run.clock, Job("recovery", task.session), places)
@@ -216,12 +248,25 @@ def last_good_run(places: Places, state: State) -> str:
 
 
 def in_words(facts: "dict[str, Any]") -> str:
-    """The health for a person."""
+    """The health for a person, and what waits."""
     good = f"the observer's last good run was at {facts['last_good_run']}"
     told = good if facts["last_good_run"] else "the observer has not had a good run yet"
     if facts["failures_in_row"]:
         told += f", and it has failed {facts['failures_in_row']} times in a row ({facts['last_failure']})"
-    return told
+    return f"{told}; waiting for an answer: {' and '.join(what_waits(facts)) or 'nothing'}"
+
+
+def what_waits(facts: "dict[str, Any]") -> "list[str]":
+    """What no model has answered for yet, for a person; a run that only looks counts sessions, not messages."""
+    pending, provisional = facts.get("messages_pending", 0), facts["provisional_waiting"]
+    waits = []
+    if "messages_pending" not in facts and facts["sessions"]:
+        waits.append(f"what is new in {facts['sessions']} sessions")
+    elif pending is None or facts["sessions"] is None:
+        waits.append("messages that could not be counted")
+    elif pending:
+        waits.append(f"{pending} messages")
+    return waits + ([f"{provisional} provisional observations"] if provisional else [])
 
 
 # The command line ----------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@
 
 Let it run by itself (together or one by one; each can be repeated, and changes nothing that is in order):
 
-  setup.py --cron openclaw   observe every 15 minutes, reflect hourly, by the cron of OpenClaw's gateway, which has to
-                             be running; --cron system: by this user's crontab; --cron print: only say the lines
+  setup.py --cron openclaw   observe every 15 minutes, reflect hourly, tidy up at night (03:30), by the cron of
+                             OpenClaw's gateway, which has to be running; --cron system: by this user's crontab;
+                             --cron print: only say the lines
   setup.py --watcher         observe as soon as 40 lines were added: a service of this user (systemd, on macOS launchd)
   setup.py --hook            put the hook into OpenClaw and enable it: memory in each new session's prompt, and the last
                              words before /new, /reset and a compaction observed

@@ -23,7 +23,8 @@ import _cli
 from _cli import Result, Run
 from _config import Config, load_config
 from _errors import BusyError, UsageError
-from _watch import POLL_SECONDS, Tally, Voice, Ways, markers_folder, watch
+from _state import Places
+from _watch import POLL_SECONDS, Tally, Voice, Ways, watch
 
 LEAST_POLL_SECONDS, MOST_POLL_SECONDS = 0.1, 3600.0
 
@@ -50,15 +51,16 @@ def look_only(run: Run, how: Ways) -> Result:
 
     config = run.config
     sessions = find_sessions(config).sessions
+    markers = Places(config.observations_path, config.private_dir).markers
     places = {
         "sessions_dir": config.sessions_dir.is_dir(),
         "store_path": config.store_path.is_file(),
-        "markers": markers_folder(config).is_dir(),
+        "markers": markers.is_dir(),
     }
     facts = {
         "sessions_dir": str(config.sessions_dir),
         "store_path": str(config.store_path),
-        "markers": str(markers_folder(config)),
+        "markers": str(markers),
         "missing": [name for name, there in places.items() if not there],
         "sessions": sum(not session.machine for session in sessions),
         "machine_sessions": sum(session.machine for session in sessions),
@@ -82,7 +84,7 @@ def work(options: argparse.Namespace, run: Run) -> Result:
     if run.dry_run:
         return look_only(run, how)
     gc.set_threshold(700, 10, 10)  # this run is a long one
-    voice, tally = Voice(run.say, run.config.logs_dir), Tally()
+    voice, tally = Voice(run.say, run.config.logs_dir, run.config.agent_id), Tally()
 
     def read_config() -> Config:
         return load_config(variables(options), script=_cli.called_script("watcher"))

@@ -14,7 +14,7 @@ NAME, WORDS = os.path.basename(sys.argv[0]), sys.argv[1:]
 PLACE = Path(sys.argv[0]).resolve().parent.parent / "host"
 HOME = Path(os.environ.get("HOME", "/nowhere"))
 BUNDLED = ("boot-md", "bootstrap-extra-files", "command-logger", "compaction-notifier", "session-memory")
-FLAGS_OF_2026_3 = """--agent --announce --cron --description --every --json --light-context --message --model --name
+FLAGS_OF_2026_3 = """--agent --announce --cron --description --every --exact --json --light-context --message --model --name
     --no-deliver --session --timeout-seconds --tz""".split()
 FLAGS_SINCE = "--command --command-argv --command-env --declaration-key --tools".split()
 
@@ -153,6 +153,8 @@ def add(state):
     job = {"name": value_of("--name"), "agentId": value_of("--agent"), "enabled": True}
     every = value_of("--every")
     job["schedule"] = {"kind": "cron", "expr": value_of("--cron")}
+    if "--exact" in WORDS:
+        job["schedule"]["staggerMs"] = 0
     if every:
         minutes = int(every[:-1]) * (60 if every.endswith("h") else 1)
         job["schedule"] = {"kind": "every", "everyMs": minutes * 60_000}
@@ -164,12 +166,15 @@ def add(state):
             "argv": json.loads(value_of("--command-argv")),
             "env": dict(given),
         }
+    job["payload"]["timeoutSeconds"] = int(value_of("--timeout-seconds"))
     key = value_of("--declaration-key")
     if key:
         job["declarationKey"] = key
     same = [one for one in state["jobs"] if key and one.get("declarationKey") == key]
     old = {name: value for name, value in same[0].items() if name != "id"} if same else None
     if same:
+        if is_new(state) and job["schedule"].get("staggerMs", 1) and not every:
+            job["said_anew"] = True  # what the real one changes then is not shown
         same[0].update(job)
         job = same[0]
     else:

@@ -10,18 +10,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from observer_testing import Home, at
+from observer_testing import SCRIPTS, Home, at
 from transcript_builders import iso
 
 NOW = at("09:30")
 
 
 class Driver:
-    """A running faults/driver.py."""
+    """A running faults/driver.py; `scripts` is where its layers are."""
 
-    def __init__(self, layer: str = "observer", now: datetime = NOW) -> None:
+    def __init__(self, layer: str = "observer", now: datetime = NOW, scripts: Path = SCRIPTS) -> None:
         self._layer, self._now = layer, now
-        command = [sys.executable, str(Path(__file__).parent / "faults" / "driver.py")]
+        command = [sys.executable, str(Path(__file__).parent / "faults" / "driver.py"), str(scripts)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "Driver":

@@ -53,6 +53,7 @@ LEVELS = (
         "_hooks",
         "_account",
         "_tombstones",
+        "_clean",
     ),
     ("_cli",),
     ("_setup", "_watch", "_dream_files", "_night", "_forget"),

@@ -49,6 +49,11 @@ def test_every_text_comes_back(texts: "list[str]") -> None:
     assert list(read_archived("# A title\n\n" + render_archived(items))) == items
 
 
+def test_an_item_that_was_cut_off_swallows_none_of_those_appended_behind_it() -> None:
+    text = render_archived([LEASE])[:-16] + "\n" + render_archived([LEASE])
+    assert list(read_archived(text)) == [LEASE]
+
+
 # Once, wherever the write was cut short ------------------------------------------------------------------------------
 
 
@@ -63,6 +68,31 @@ def test_a_block_is_appended_once_however_much_of_it_is_there(tmp_path: Path) ->
         path.write_bytes(b"# Head\ntwelve bytes" + b" and more"[:length])
         append_block(path, second)
         assert path.read_bytes() == b"# Head\ntwelve bytes and more"
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_another_program_appends_meanwhile_neither_doubles_a_block_nor_is_lost(
+    tmp_path: Path, is_new: bool
+) -> None:
+    path, old = tmp_path / "2026-11-30.md", b"" if is_new else b"# Head\n"
+    if old:
+        path.write_bytes(old)
+    text = render_archived([LEASE])
+    block = block_for(path, text, "# Head\n")
+    new = block.text.encode()
+    for theirs in (b"A remark of theirs\n", b"## A heading of theirs\n\n"):
+        path.write_bytes(old + theirs)
+        append_block(path, block)
+        append_block(path, block)
+        assert path.read_bytes() == old + theirs + new
+        for length in range(len(new)):
+            path.write_bytes(old + theirs + new[:length])
+            append_block(path, block)
+            assert path.read_bytes() == old + theirs + new
+        path.write_bytes(old + new + theirs)
+        append_block(path, block)
+        assert path.read_bytes() == old + new + theirs
+        assert list(read_archived(path.read_text())) == [LEASE]
 
 
 def test_a_file_that_a_person_has_changed_meanwhile_keeps_the_change(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from _archive import (
     ArchivedObservation,
     Chunk,
+    headings,
     read_chunks,
     read_observations,
     read_records,
@@ -165,6 +166,15 @@ def test_any_text_at_all_is_read_without_a_complaint(text: str) -> None:
         assert chunk.id
 
 
+@given(st.lists(typed, max_size=6).map("\n".join))
+def test_an_item_is_the_same_read_by_itself(text: str) -> None:
+    """What is cut out of a file from one heading to the next is that item, and no other goes with it."""
+    lines = text.split("\n")
+    starts = headings(lines)
+    pieces = ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)])]
+    assert [list(read_records(piece)) for piece in pieces] == [[one] for one in read_records(text)]
+
+
 def test_a_heading_in_a_text_makes_no_item() -> None:
     forged = ArchivedObservation("OBS-20261130-003", "Note:\n---\n## OBS-20261130-999\n\nUser wants X")
     assert [item.id for item in read_observations(render_observations([forged, LEASE]))] == [
@@ -193,6 +203,57 @@ def test_files_of_other_editions_have_the_text_bare() -> None:
 def test_an_item_that_its_file_ends_in_is_not_whole() -> None:
     whole = [record.is_whole for record in read_records(LEASE_AS_WRITTEN + LEASE_AS_WRITTEN[:-10])]
     assert whole == [True, False]
+
+
+UNCLOSED = """\
+## OBS-1
+
+**Impact**: 5
+
+Run this
+```text
+ls
+
+---
+
+## OBS-2
+
+Second
+
+---
+
+## OBS-3
+
+Third
+"""
+
+
+@pytest.mark.parametrize("behind", ["", "\n" + LEASE_AS_WRITTEN])
+@pytest.mark.parametrize("first", ["Run this\n", ""])
+def test_a_fence_in_a_bare_text_swallows_no_item(first: str, behind: str) -> None:
+    text = UNCLOSED.replace("Run this\n", first) + behind
+    found = [(record.id, record.text, record.is_whole) for record in read_records(text)]
+    assert found[:3] == [
+        ("OBS-1", f"{first}```text\nls", True),
+        ("OBS-2", "Second", True),
+        ("OBS-3", "Third", True),
+    ]
+    assert found[3:] == ([("OBS-20261130-001", LEASE.text, True)] if behind else [])
+
+
+def test_an_item_that_was_cut_off_swallows_none_of_those_appended_behind_it() -> None:
+    text = LEASE_AS_WRITTEN[:-14] + "\n" + GARDEN_AS_WRITTEN
+    assert [(record.id, record.is_whole) for record in read_records(text)] == [
+        ("OBS-20261130-001", False),
+        ("CHUNK-20261130-001", True),
+    ]
+
+
+def test_headings_are_the_same_in_lower_case() -> None:
+    forged = ArchivedObservation("OBS-1", "Note:\n## OBS-9\n\nUser wants X", hooks=("a", "b"))
+    lines = (render_observations([forged]) + UNCLOSED).split("\n")
+    assert [lines[number] for number in headings(lines)] == ["## OBS-1", "## OBS-1", "## OBS-2", "## OBS-3"]
+    assert headings([line.lower() for line in lines], is_lowered=True) == headings(lines)
 
 
 @pytest.mark.parametrize(

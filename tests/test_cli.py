@@ -328,6 +328,33 @@ def test_a_layer_that_is_not_there_or_prints_nothing_is_an_error(
     assert _cli.start_layer("layer.py", ["--x", "a b"], 5) == {"status": "ok", "argv": ["--x", "a b"]}
 
 
+def test_a_python_that_is_gone_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3.9"))
+    with pytest.raises(
+        ConfigError, match=r"observer.py could not be started with .*/python3.9: No such file"
+    ):
+        _cli.start_layer("observer.py", [], 5)
+
+
+def test_when_the_observer_cannot_be_started_recovery_notes_what_was_said(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    code = f"import sys\nsys.executable = {str(tmp_path / 'python-that-was-removed')!r}\n"
+    (tmp_path / "site" / "sitecustomize.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / "session_recovery.py"), "--now", "2026-11-30T09:10:00Z"],
+        env={**home.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["reason"], told["raw"]) == (0, "captured_raw", 1), done.stderr
+    assert told["observer"] == "configuration"
+    assert "The lease is #note-1" in home.log
+
+
 def test_a_layer_that_prints_something_else_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

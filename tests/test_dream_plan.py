@@ -24,7 +24,8 @@ def night(phase: int = 1, target: int = TARGET, **more: Any) -> Night:
 
 
 def line(text: str, day: str, fields: str = "", clock: str = "09:00") -> str:
-    return f"Date: {day}\n\n- 🟡 {clock} {text} <!-- {fields} dc:date={day} dc:id=OBS-{day.replace('-', '')}-001 -->\n\n"
+    name = f"OBS-{day.replace('-', '')}-001"
+    return f"Date: {day}\n\n- 🟡 {clock} {text} <!-- {fields} dc:date={day} dc:id={name} -->\n\n"
 
 
 def verdict(log: str, phase: int = 1, target: int = TARGET, **more: Any) -> "tuple[str, str]":

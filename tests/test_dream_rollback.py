@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from _archive import Archived, block_for, render_archived
+from _observations import parse_log
+from _state import Filing, Places, file_away
 from dream_testing import (
     ARCHIVE,
     BASKET,
@@ -19,9 +22,11 @@ from dream_testing import (
     CHUNKS,
     DAY,
     DRAFT,
+    FLIGHT,
     HOOK,
     LOG,
     NIGHT,
+    RULE,
     TUNA,
     Dream,
     chunk,
@@ -169,3 +174,72 @@ def test_a_night_can_begin_again_after_a_rollback(dream: Dream) -> None:
         "restored",
         "archived",
     ]
+
+
+# What others did since -----------------------------------------------------------------------------------------------
+
+
+def test_what_the_reflector_made_of_lines_that_come_back_goes(tmp_path: Path) -> None:
+    again = "- 🟡 10:15 The cat is called Miso, she is grey <!-- dc:type=fact dc:importance=5 dc:date=2026-09-02 dc:id=OBS-20260902-011 -->\n"
+    log = LOG.replace("- 🟡 10:20", again + "- 🟡 10:20")
+    dream = Dream(tmp_path / "home").begun(log)
+    made = merged_by_the_reflector(
+        dream, [CAT, "OBS-20260902-011"], "OBS-20260902-020", "The cat is called Miso, grey"
+    )
+    assert CAT not in dream.raw and made in dream.raw
+    told = undo(dream)
+    assert dream.raw == log
+    assert (told["added_since"], told["deleted_since"]) == (0, [])
+    assert dream.rows("removed")[-1] == ("removed", "OBS-20260902-020")
+    assert dream.night("account").result["faults"] == []
+
+
+def test_what_was_made_of_a_line_that_came_in_since_stays(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home").begun()
+    late = OBSERVED.replace("OBS-20261130-001", "OBS-20261130-007")
+    dream.put(dream.raw + f"\nDate: {DAY}\n\n{late}\n")
+    made = merged_by_the_reflector(
+        dream, [CAT, "OBS-20261130-007"], "OBS-20261130-020", "Miso is by the printer"
+    )
+    assert undo(dream)["added_since"] == 1
+    assert made in dream.raw
+
+
+def test_new_words_of_a_person_stay_and_deleted_lines_come_back_and_are_told(dream: Dream) -> None:
+    lines = dream.raw.splitlines(keepends=True)
+    flight = next(line for line in lines if FLIGHT in line)
+    new = flight.replace("leaves on 14 February 2027", "leaves on 14 February 2027, seat 12A")
+    dream.put("".join(new if line == flight else line for line in lines if RULE not in line))
+    told = undo(dream)
+    assert (told["reworded_since"], told["deleted_since"], told["added_since"]) == ([FLIGHT], [RULE], 0)
+    assert dream.raw == LOG.replace(flight, new) + "\udcff\udcfe\n"
+
+
+@pytest.mark.parametrize("days, argv, code", [(0, [], 0), (5, [], 6), (5, ["--force"], 0)])
+def test_a_night_that_was_valid_on_an_earlier_day_is_undone_by_force_only(
+    dream: Dream, days: int, argv: "list[str]", code: int
+) -> None:
+    assert dream.night("validate").code == 0
+    before = (dream.raw, dream.file(ARCHIVE), dream.rows("restored"))
+    ended = dream.night("rollback", *argv, now=NIGHT + timedelta(days=days))
+    assert ended.code == code
+    assert ((dream.raw, dream.file(ARCHIVE), dream.rows("restored")) == before) is (code != 0)
+
+
+def test_a_night_that_is_still_open_is_undone_on_any_day(dream: Dream) -> None:
+    assert dream.night("rollback", now=NIGHT + timedelta(days=5)).code == 0
+
+
+def merged_by_the_reflector(dream: Dream, sources: "list[str]", name: str, text: str) -> str:
+    """Commit what a reflection commits that makes one line of others; returns the line."""
+    places = Places(dream.memory / "observations.md", dream.memory / ".total-recall")
+    line = f"- 🟡 10:00 {text} <!-- dc:type=fact dc:importance=5 dc:date=2026-09-02 dc:id={name} -->"
+    at, where = "2026-11-30T03:35:00Z", f"archive/reflections/{DAY}.md"
+    log, entries = dream.raw, {one.observation.id: one for one in parse_log(dream.raw) if one.observation}
+    items = [Archived(one, entries[one].raw, "2026-09-02", "merged", name) for one in sources]
+    block = block_for(dream.memory / where, render_archived(items), "# What left memory\n\n")
+    rows = [{"e": "observed", "at": at, "id": name, "trigger": "reflection", "from_ids": sources}]
+    rows += [{"e": "merged", "at": at, "id": one, "into": name, "in": where} for one in sources]
+    new = without(log, *sources).replace("- 🟡 10:20", f"{line}\n- 🟡 10:20")
+    file_away(places, Filing({where: block}, (log, new), tuple(rows)))
+    return line

@@ -41,6 +41,19 @@ def test_markers_come_oldest_first_with_what_they_say(tmp_path: Path) -> None:
     )
 
 
+def test_with_an_agent_only_its_own_are_read_and_those_of_nobody(tmp_path: Path) -> None:
+    for number, agent in enumerate(("main", "tess", "", None)):
+        leave(tmp_path, f"{number}-a.json", event="command:new", at_ms=number, agent_id=agent)
+    (tmp_path / "4-a.json").write_text("no marker", "utf-8")
+    assert [marker.path.name for marker in read_markers(tmp_path, "main")] == [
+        "0-a.json",
+        "4-a.json",
+        "2-a.json",
+        "3-a.json",
+    ]
+    assert len(read_markers(tmp_path)) == 5
+
+
 def test_no_folder_is_no_marker(tmp_path: Path) -> None:
     assert read_markers(tmp_path / "markers") == []
 
@@ -99,7 +112,12 @@ def test_only_the_hooks_own_plain_files_are_read_and_removed(tmp_path: Path) -> 
     found = read_markers(folder)
     assert [marker.path.name for marker in found] == ["4-d.json"]
     assert clear(found) == 1
-    assert sorted(path.name for path in folder.iterdir()) == ["1-a.json", "2-b.json", "3-c.json", "sessions.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "1-a.json",
+        "2-b.json",
+        "3-c.json",
+        "sessions.json",
+    ]
 
 
 def test_a_markers_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import filelock
 import pytest
@@ -1125,5 +1127,71 @@ def test_markers_that_cannot_be_listed_are_no_failure(home: Home, citing: fake_m
     folder = home.memory / ".total-recall" / "markers"
     folder.rmdir()
     folder.write_text("", encoding="utf-8")
-    assert home.run(now=at("09:10")).code == 0
+    ended = home.run(now=at("09:10"))
+    assert ended.code == 0
+    assert "markers cannot be listed" in ended.result["problems"][0] + ended.said
     assert tags_in(home.log) == {"#note-1": 1}
+
+
+def test_a_marker_that_cannot_be_removed_is_told_and_stays_for_the_next_run(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    talk(home, "The lease is #note-1")
+    marker, unlink = mark(home), os.unlink
+
+    def full(path: Any, **named: Any) -> None:
+        if Path(path).parent == marker.parent:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        unlink(path, **named)
+
+    with mock.patch("os.unlink", full):
+        ended = home.run(now=at("09:10"))
+    assert (ended.code, marker.exists()) == (0, True)
+    assert f"{marker} cannot be removed: No space left on device" in ended.said
+    assert home.run(now=at("09:20")).code == 0 and not marker.exists()
+
+
+def test_markers_of_another_agent_of_the_same_memory_are_left_to_it(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    talk(home, "The lease is #note-1")
+    mine, others, nobodys = (mark(home, f"{number}-a.json") for number in range(3))
+    for path, agent in ((mine, "main"), (others, "tess"), (nobodys, "")):
+        path.write_text(json.dumps({"event": "command:new", "at_ms": 1, "agent_id": agent}), encoding="utf-8")
+    assert home.run(now=at("09:10")).code == 0
+    assert [path.exists() for path in (mine, others, nobodys)] == [False, True, False]
+
+
+def test_a_provisional_line_is_replaced_also_when_an_editor_changed_the_line_ends(home: Home) -> None:
+    with fake_model.FakeModel(fails(503, "busy")) as server:
+        home.model(server)
+        talk(home, "My sister's wedding is on 14 June in Porto.")
+        assert home.run("--flush", now=at("09:10")).result["provisional"] == 1
+    path = home.memory / "observations.md"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    said = "- 🔴 09:00 Sister's wedding on 14 June in Porto <!-- dc:type=event dc:importance=8 dc:date=2026-11-30 -->"
+    with fake_model.FakeModel(says(said)) as server:
+        home.model(server)
+        assert home.run(now=at("10:20")).result["provisional_replaced"] == 1
+    assert home.log.count("14 June") == 1
+
+
+def test_provisional_lines_whose_conversation_is_gone_become_final(home: Home) -> None:
+    with fake_model.FakeModel(fails(503, "busy")) as server:
+        home.model(server)
+        talk(home, "My sister's wedding is on 14 June in Porto.")
+        assert home.run("--flush", now=at("09:10")).result["provisional"] == 1
+    for path in home.sessions.glob("*.jsonl"):
+        path.unlink()
+    assert len(home.state["provisional"]) == 1
+    assert home.run(now=at("10:20")).code == 0
+    assert (home.state["provisional"], home.log.count("14 June")) == ({}, 1)
+
+
+def test_a_first_run_under_a_clock_that_was_ahead_costs_nothing_afterwards(home: Home) -> None:
+    home.jsonl()
+    assert home.run(now=at("09:00") + minutes(1440)).code == 0
+    talk(home, "My sister's wedding is on 14 June in Porto.")
+    assert home.run(now=at("09:05")).result["observations_written"] == 1
+    talk(home, "My brother's wedding is on 15 July in Braga.", start="10:00", session=SID_2)
+    assert home.run(now=at("11:00")).result["observations_written"] == 1

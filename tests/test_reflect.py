@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _gate.recorded import Recorded, is_bound_to_its_day
+from _likeness import features, says_the_same
 from _observations import LOW, parse_log
-from _reflect import Item, halves_of, parts_of, read_items, steps_by_rule, system_prompt
+from _reflect import Item, halves_of, parts_of, place_of, read_items, steps_by_rule, system_prompt
 from _reflect.answer import Proposal, read_changes
 from _reflect.gate import Accepted, judge_proposals
+from _reflect.items import from_place
 from _reflect.question import question_about, render_part
 from _state import Step
+from reflect_testing import three_months
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=timezone.utc)
 BERLIN = timezone(timedelta(hours=1))
@@ -238,6 +244,49 @@ def test_a_log_does_not_grow_by_dates() -> None:
     assert by_rule(line("Met her yesterday", kind="event")) == []
 
 
+@given(
+    st.lists(
+        st.builds(
+            lambda words, day, kind: line(" ".join(words), day=f"2026-10-0{day}", kind=kind, clock=""),
+            st.lists(
+                st.sampled_from(
+                    "Anna tea green tea, boat boat. 5 6 not *likes* the of 茶を飲む (…) every".split()
+                ),
+                min_size=1,
+                max_size=6,
+            ),
+            st.integers(1, 2),
+            st.sampled_from(("fact", "event")),
+        ),
+        max_size=12,
+    )
+)
+def test_what_says_the_same_is_found_as_if_each_line_were_compared_with_each(lines: "list[str]") -> None:
+    said = [item.observation for item in items(*lines) if features(item.text).print]
+    index = Recorded(said)
+    for new in said:
+        assert list(index.repeated(new)) == [
+            place
+            for place, old in enumerate(said)
+            if says_the_same(features(new.text), features(old.text))
+            and (old.date == new.date or not (is_bound_to_its_day(old) or is_bound_to_its_day(new)))
+        ]
+
+
+def test_the_work_for_a_line_does_not_grow_with_the_log() -> None:
+    def calls_a_line(words: int) -> float:
+        notes, calls = read_items(three_months(words), NOW, timezone.utc), Counter[str]()
+        features.cache_clear()
+        sys.setprofile(lambda _frame, event, _what: calls.update([event]))
+        try:
+            steps_by_rule(notes, timezone.utc)
+        finally:
+            sys.setprofile(None)
+        return sum(calls.values()) / len(notes)
+
+    assert calls_a_line(20_000) < 1.5 * calls_a_line(5_000)
+
+
 # The question --------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +320,37 @@ def test_a_long_log_is_asked_about_in_parts_of_about_8000_characters() -> None:
     assert sum(map(len, parts)) == 200 and len(parts) == 4
     wide = parts_of(items(*(line(f"{number}" + "茶" * 90) for number in range(40))))
     assert len(wide) == 2  # a character is a token there
+
+
+NOTES = tuple(line(f"Box {number} holds cups", clock=f"{number // 8 + 9:02d}:00") for number in range(20))
+UNDATED = tuple(f"- 🟡 Box {number} holds cups" for number in range(20))
+NAMED = tuple(
+    line(f"Box {number} holds cups", clock="", more=f" dc:id=OBS-20261001-{number:03d}")
+    for number in range(20)
+)
+
+
+@pytest.mark.parametrize("notes", [NOTES, UNDATED, NAMED], ids=["by the clock", "undated", "by id"])
+def test_a_list_goes_on_at_a_line_whatever_left_or_came_meanwhile(notes: "tuple[str, ...]") -> None:
+    def numbers(place: str, *log: str) -> "list[int]":
+        parts = parts_of(items(*log), place)
+        return [int(re.findall(r"\d+", item.text)[0]) for part in parts for item in part]
+
+    every = items(*notes)
+    assert [numbers(place_of(item), *notes)[0] for item in every[:-1]] == list(range(19))
+    place = place_of(every[10])
+    assert place and "cups" not in place
+    assert numbers(place, *notes[:3], *notes[7:]) == [*range(10, 20)]
+    newer = line("Box 99 holds tea", day="2026-10-02")
+    assert numbers(place, newer, *notes) == [*range(10, 20), 99]
+    # That line itself is gone: on with its moment, which nothing else tells apart from the notes around it.
+    again = numbers(place, *notes[:10], *notes[11:])
+    assert again == [*(range(8, 10) if notes is NOTES else range(10)), *range(11, 20)]
+
+
+def test_lines_that_nothing_tells_apart_do_not_lead_back() -> None:
+    alike = items(*[line("Ran", more=f" dc:x=1{'' if number % 2 else ' '}") for number in range(6)])
+    assert from_place(alike, place_of(alike[3]))[0].position >= 3
 
 
 def test_a_part_in_which_nothing_may_change_is_not_asked_about() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta, timezone
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any, Callable
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +23,7 @@ from hypothesis import strategies as st
 
 import fake_model
 from _files import lock, private_folder
-from _observations import count_words, parse_log
+from _observations import count_words, parse_log, render_brief
 from _reflect import read_items, steps_by_rule
 from _reflect.answer import read_changes
 from _reflect.gate import judge_proposals
@@ -380,18 +385,152 @@ def test_nothing_that_was_said_is_in_the_result_or_the_log(
     assert not re.search("Anna|Bruno|bakery|harbour|Miso", told)
 
 
-def test_a_run_that_is_out_of_time_stops_between_two_questions_and_the_next_one_goes_on(
-    memory: Memory, reflecting: fake_model.FakeModel, monkeypatch: pytest.MonkeyPatch
+# Out of time ---------------------------------------------------------------------------------------------------------
+
+
+class SlowModel:
+    """A model each of whose answers takes some minutes, and the clock that they pass on. `shown` are the notes
+    of each question."""
+
+    def __init__(self, minutes: int, answer: "Callable[[fake_model.Request], Any]") -> None:
+        self.now, self.shown = NOW, list[list[str]]()
+        self._minutes, self._answer = timedelta(minutes=minutes), answer
+
+    def __call__(self, request: fake_model.Request) -> Any:
+        self.now += self._minutes
+        self.shown.append([f"[{label}] {text}" for _number, label, text in notes_in(request.prompt)])
+        return self._answer(request)
+
+    def run(self, memory: Memory, *flags: str) -> "dict[str, Any]":
+        """A run of the reflector by this clock, a quarter of an hour after what was before it."""
+        self.now += timedelta(minutes=15)
+        with mock.patch("_cli.utc_now", lambda: self.now):
+            ended = memory.reflect(*flags, now=None, **MET)
+        return {"code": ended.code, **ended.result}
+
+    def run_to_the_end(self, memory: Memory, most: int) -> "list[dict[str, Any]]":
+        """Runs until one comes to the end; no more than `most`."""
+        told = [self.run(memory)]
+        while memory.state["reflect_from"]:
+            assert len(told) < most, "no end"
+            told.append(self.run(memory))
+        return told
+
+
+@pytest.fixture
+def slow(memory: Memory) -> "Iterator[Callable[..., SlowModel]]":
+    with ExitStack() as around:
+
+        def make(minutes: int, answer: "Callable[[fake_model.Request], Any]") -> SlowModel:
+            model = SlowModel(minutes, answer)
+            memory.model(around.enter_context(fake_model.FakeModel(model)))
+            return model
+
+        yield make
+
+
+def boxes(head: str, form: str, count: int = 600) -> str:
+    return head + "".join(form.format(number) + "\n" for number in range(count))
+
+
+DATED = "Date: 2026-10-01\n\n"
+BOXES = {
+    "a day": boxes(DATED, "- 🟡 Box {0} on the shelf by the door holds the cups of the blue set"),
+    "no day": boxes("", "- 🟡 Box {0} on the shelf by the door holds the cups of the blue set"),
+    "a minute": boxes(DATED, "- 🟡 09:00 Box {0} on the shelf by the door holds the cups of the blue set"),
+    "ids": boxes(
+        DATED, "- 🟡 Box {0} on the shelf holds the cups <!-- dc:type=fact dc:id=OBS-20261001-{0:03d} -->"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_a_run_that_is_out_of_time_stops_between_two_questions_and_the_next_ones_ask_about_the_rest_once(
+    memory: Memory, slow: "Callable[..., SlowModel]", name: str
+) -> None:
+    memory.put(BOXES[name])
+    model = slow(5, lambda request: "UNCHANGED")
+    told = model.run_to_the_end(memory, 10)
+    assert [(one["code"], one["questions"]) for one in told[:-1]] == [(0, 2)] * (len(told) - 1)
+    assert [one.get("out_of_time", 0) for one in told] == [1] * (len(told) - 1) + [0]
+    assert len(told) > 2
+    asked = [int(re.findall(r"Box (\d+)", text)[0]) for shown in model.shown for text in shown]
+    assert asked == list(range(600))
+    assert memory.state["reflected_at"] != ""
+
+
+def test_what_was_asked_about_before_time_was_up_is_not_asked_about_again(
+    memory: Memory, slow: "Callable[..., SlowModel]"
 ) -> None:
     memory.put(LONG)
-    with monkeypatch.context() as patch:
-        patch.setattr("reflector.DEADLINE", timedelta(seconds=-1))
-        first = memory.reflect()
-    assert (first.code, first.result["out_of_time"], first.result["questions"]) == (0, 1, 0)
-    stopped_at = memory.state["reflect_from"]
-    assert stopped_at >= "2026-09-01" and memory.state["reflected_at"] == ""
-    second = memory.reflect()
-    assert second.result["questions"] > 5 and memory.state["reflect_from"] == ""
+    model = slow(5, diligent)
+    first = model.run(memory)
+    assert (first["code"], first["out_of_time"], first["questions"]) == (0, 1, 2)
+    assert first["written"] > 0 and memory.state["reflected_at"] == ""
+    model.run_to_the_end(memory, 30)
+    asked = Counter(note for shown in model.shown for note in shown)
+    assert set(asked.values()) == {1}
+    nothing_is_lost(LONG, memory)
+
+
+def test_halving_what_is_cut_takes_no_longer_than_a_run_may_and_comes_to_an_end(
+    memory: Memory, slow: "Callable[..., SlowModel]"
+) -> None:
+    memory.put(BOXES["a day"])
+    model = slow(3, lambda request: says("merge 1 2: Ann", finish="length"))
+    asked = 0
+    for _run in range(3):
+        model.run(memory)
+        assert asked < len(model.shown) <= asked + 3
+        asked = len(model.shown)
+    begins = [shown[0] for shown in model.shown[::3]]
+    assert begins == sorted(set(begins), key=model.shown[0].index) and len(begins) == 3
+
+
+@pytest.mark.parametrize("log", ["no day", "a day"])
+def test_a_reflection_that_a_model_stopped_is_not_taken_for_a_finished_one(memory: Memory, log: str) -> None:
+    memory.put(BOXES[log])
+    with fake_model.FakeModel(fails(503, "overloaded")) as server:
+        memory.model(server)
+        assert memory.reflect(**MET).code == 5
+    assert memory.state["reflected_at"] == "" and memory.state["reflect_from"] != ""
+    with fake_model.FakeModel(lambda request: "UNCHANGED") as server:
+        memory.model(server)
+        ended = memory.reflect(now=at("15:00"), **MET)
+    assert ended.code == 0 and ended.result["questions"] == len(server.requests) > 4
+    assert memory.state["reflected_at"] == "2026-11-30T15:00:00Z" and memory.state["reflect_from"] == ""
+
+
+def test_an_error_midway_leaves_a_brief_of_what_was_done_and_the_place_to_go_on(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.put(LONG)
+    shown: "list[str]" = []
+    real = os.write
+
+    def write(descriptor: int, data: Any) -> int:
+        if len(shown) == 3 and bytes(data).startswith(b"## OBS-"):  # what goes into the archive
+            raise OSError(ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    def answer(request: fake_model.Request) -> Any:
+        shown.append(notes_in(request.prompt)[0][2])
+        return diligent(request)
+
+    monkeypatch.setattr(os, "write", write)
+    with fake_model.FakeModel(answer) as server:
+        memory.model(server)
+        ended = memory.reflect(**MET)
+        assert (ended.code, ended.result["error"]["code"], len(shown)) == (1, "storage", 3)
+        log = (memory.memory / "observations.md").read_bytes()
+        assert memory.raw != LONG and memory.state["brief_of"] == hashlib.sha256(log).hexdigest()
+        assert memory.brief == render_brief(parse_log(memory.raw))
+        assert memory.state["reflected_at"] == ""
+        monkeypatch.undo()
+        again = memory.reflect(now=at("10:00"), **MET)
+    assert (again.code, again.result["replayed"]) == (0, 1)
+    assert shown[3] not in (shown[0], shown[1])
+    nothing_is_lost(LONG, memory)
 
 
 def test_a_result_that_does_not_account_for_every_line_is_refused(
@@ -537,6 +676,23 @@ def test_ten_backups_are_kept_and_no_other_file_is_touched(memory: Memory) -> No
     kept = [path.name for path in memory.backups()]
     assert set(mine) <= set(kept) and len(kept) == 13
     assert "observations-20261003-120000.md.bak" not in kept and "observations-20261004-120000.md.bak" in kept
+
+
+def test_the_copy_just_made_is_kept_whatever_the_others_are_called(memory: Memory) -> None:
+    folder = memory.memory / "observation-backups"
+    folder.mkdir(parents=True)
+    # The clock was an hour ahead, and was set back: ten copies bear later names. The first of them is the last made.
+    for number in range(10):
+        path = folder / f"observations-20261130-10{number:02d}00.md.bak"
+        path.write_text(str(number))
+        os.utime(path, (2_000_000_000 - number, 2_000_000_000 - number))
+    memory.put("Date: 2026-09-01\n\n- 🟢 Said hello\n")
+    ended = memory.reflect("--force")
+    kept = [path.name for path in memory.backups()]
+    assert Path(ended.result["backup"]).read_text() == "Date: 2026-09-01\n\n- 🟢 Said hello\n"
+    assert kept == ["observations-20261130-090000.md.bak"] + [
+        f"observations-20261130-10{number:02d}00.md.bak" for number in range(9)
+    ]
 
 
 def test_a_backup_of_the_same_second_is_not_written_over(memory: Memory) -> None:

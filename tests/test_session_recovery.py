@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +20,7 @@ import fake_model
 import session_recovery
 from fake_model import fails, says
 from observer_testing import SCRIPTS, Ended, Home, at, cite, minutes, tags_in
+from patience import until
 from transcript_builders import SID, SID_2, SID_3, JsonlStore, SqliteStore, iso
 
 FACT = "My daughter Lea starts school on 24 August."
@@ -113,15 +113,6 @@ def reset(store: Store, reason: str = "new") -> None:
         store.reset(SID, reason)
 
 
-def seen_within(seconds: float, seen: "Callable[[], bool]") -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if seen():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 # Before the new session ----------------------------------------------------------------------------------------------
 
 
@@ -150,7 +141,7 @@ def test_a_fact_said_before_new_is_in_the_brief_while_the_model_still_thinks(
         ) as process:
             try:
                 # The hook waits for the marker to go; then the brief is read.
-                assert seen_within(15, lambda: markers(home) == [])
+                until(lambda: markers(home) == [], "the end of the marker")
                 assert FACT[:-1] in home.brief
                 assert process.poll() is None
             finally:
@@ -222,6 +213,7 @@ def test_with_nothing_to_do_no_observer_is_started(
         "tokens_limit": 2000000,
     }
     assert "all that was said is in memory" in ended.said and "2026-11-30T09:10:00Z" in ended.said
+    assert "waiting for an answer: nothing" in ended.said
     assert observer_runs(home) == 1
 
 
@@ -259,6 +251,8 @@ def test_a_dry_run_takes_nothing_and_writes_nothing(home: Home) -> None:
     before = {path: path.read_bytes() for path in home.state_dir.rglob("*") if path.is_file()}
     ended = recover(home, "--dry-run")
     assert (ended.code, ended.result["reason"], ended.result["sessions"]) == (0, "dry_run", 1)
+    assert "1 sessions hold something new; nothing was done" in ended.said
+    assert "waiting for an answer: what is new in 1 sessions\n" in ended.said
     assert {path: path.read_bytes() for path in home.state_dir.rglob("*") if path.is_file()} == before
 
 
@@ -290,6 +284,7 @@ def test_without_a_model_provisional_lines_do_until_it_is_back(home: Home) -> No
         assert (ended.result["provisional"], ended.result["messages_pending"]) == (1, 1)
         assert (ended.result["failures_in_row"], ended.result["last_failure"]) == (1, "model_failed")
         assert "failed 1 times in a row" in ended.said
+        assert "waiting for an answer: 1 messages and 1 provisional observations\n" in ended.said
         assert markers(home) == [] and FACT[:-1] in home.brief
         again = recover(home, clock="09:40")
         assert again.result["reason"] == "captured" and home.log.count("24 August") == 1
@@ -305,7 +300,7 @@ def test_what_a_killed_observer_had_begun_is_in_memory_once(home: Home) -> None:
     with fake_model.FakeModel(fake_model.Reply(then="hang")) as server:
         home.model(server)
         with home.start("--recover", "all", now=at("09:21")) as process:
-            assert seen_within(15, lambda: "24 August" in home.log)
+            until(lambda: "24 August" in home.log, "the provisional line")
             process.send_signal(signal.SIGKILL)
     with fake_model.FakeModel(says(ANSWER)) as server:
         home.model(server)
@@ -437,6 +432,78 @@ def test_a_store_out_of_reach_is_no_silence(home: Home) -> None:
         assert (ended.code, ended.result["error"]["code"], markers(home)) == (4, "busy", ["1-abc.taken"])
         assert recover(home, clock="09:40").code == 0
     assert FACT[:-1] in home.brief and markers(home) == []
+
+
+def break_store(home: Home) -> Path:
+    path = home.sessions.parent / "agent" / "openclaw-agent.sqlite"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    return path
+
+
+def test_looking_only_says_when_it_could_not_look(home: Home) -> None:
+    begun(home, home.jsonl())
+    store = break_store(home)
+    ended = recover(home, "--dry-run")
+    assert (ended.code, ended.result["error"]["code"]) == (3, "source_unreadable")
+    assert (ended.result["sessions"], ended.result["dry_run"]) == (None, True)
+    assert ended.result["last_good_run"] == "2026-11-30T09:10:00Z"
+    assert str(store) in ended.said and "sessions hold something new" not in ended.said
+
+
+def test_looking_only_says_when_one_transcript_is_out_of_reach(home: Home) -> None:
+    with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
+        begun(home, store)
+        home.jsonl().start(SID_2, at=at("09:20"))
+        home.jsonl().user(SID_2, FACT, at=at("09:20"))
+        store.db.execute("BEGIN EXCLUSIVE")
+        ended = recover(home, "--dry-run")
+        store.db.execute("ROLLBACK")
+    assert (ended.code, ended.result["error"]["code"], ended.result["sessions"]) == (4, "busy", 1)
+    assert "not all could be looked at" in ended.said
+
+
+def test_looking_only_says_when_there_is_nowhere_to_look(home: Home) -> None:
+    ended = recover(home, "--dry-run")
+    assert (ended.code, ended.result["error"]["code"]) == (3, "configuration")
+
+
+def test_a_marker_stays_while_one_transcript_is_still_out_of_reach(home: Home) -> None:
+    with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
+        begun(home, store)
+        home.jsonl().start(SID_2, at=at("09:20"))
+        home.jsonl().user(SID_2, FACT, at=at("09:20"))
+        mark(home)
+        store.db.execute("BEGIN EXCLUSIVE")
+        ended = recover(home)
+        store.db.execute("ROLLBACK")
+        assert (ended.code, ended.result["messages_covered"], markers(home)) == (0, 1, ["1-abc.taken"])
+        assert "could not be looked at" in ended.said
+        assert recover(home, clock="09:40").code == 0
+    assert markers(home) == []
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["recovery", "dry run"])
+@pytest.mark.parametrize("new", [False, True], ids=["nothing new", "something new"])
+def test_markers_that_cannot_be_listed_are_not_counted_as_none(
+    home: Home, new: bool, flags: "tuple[str, ...]"
+) -> None:
+    store = begun(home, home.jsonl())
+    if new:
+        store.user(SID, FACT, at=at("09:20"))
+    (home.memory / ".total-recall" / "markers").write_text("a file in the way", "utf-8")
+    ended = recover(home, *flags)
+    assert (ended.code, ended.result["error"]["code"], ended.result["markers"]) == (1, "storage", None)
+    assert "markers cannot be listed" in ended.said
+    assert (FACT[:-1] in home.log) == (new and not flags)
+
+
+def test_markers_of_another_agent_are_left_to_it(home: Home) -> None:
+    begun(home, home.jsonl())
+    mark(home, 1, agent_id="main")
+    mark(home, 2, agent_id="tess")
+    assert recover(home).result["markers"] == 1
+    assert markers(home) == ["2-abc.json"]
 
 
 def test_where_there_are_no_transcripts_it_says_so(home: Home) -> None:

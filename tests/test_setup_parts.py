@@ -22,6 +22,8 @@ from setup_testing import ODD_NAME, SKILL, Ended, Host, Machine, mode_of, tree
 
 OBSERVER = str(SKILL / "scripts" / "observer.py")
 WATCHER = str(SKILL / "scripts" / "watcher.py")
+NIGHT = str(SKILL / "scripts" / "dream_cycle.py")
+JOB_NAMES = ["memory-dream-cycle", "memory-dream-patterns", "memory-observer", "memory-reflector"]
 HOOK_FILES = ("HOOK.md", "handler.js", "package.json")
 BUNDLED = {"boot-md", "bootstrap-extra-files", "command-logger", "compaction-notifier", "session-memory"}
 
@@ -143,11 +145,65 @@ def test_a_workspace_that_is_a_link_is_told_by_its_real_path(machine: Machine, h
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"memories": 5}', '{"memories": [5, {}]}'])
-def test_a_damaged_file_of_the_hook_is_mended(machine: Machine, host: Host, damage: str) -> None:
+def test_a_damaged_file_of_the_hook_is_mended_and_kept_aside(
+    machine: Machine, host: Host, damage: str
+) -> None:
     machine.run("--hook")
     (hook_folder(machine) / "config.json").write_text(damage)
-    assert machine.run("--hook").code == 0
+    assert machine.run("--check").result["hook"] == "damaged"
+    dry = machine.run("--hook", "--dry-run")
+    assert (outcome(dry, "hook"), "would be kept" in dry.said) == ("would_change", True)
+    assert not (hook_folder(machine) / "config.damaged").exists()
+    ended = machine.run("--hook")
+    assert (ended.code, outcome(ended, "hook")) == (0, "done")
+    assert "Every other workspace needs once more: setup.py --hook\n" in ended.said
     assert [one["agent_id"] for one in memories(machine)] == ["main"]
+    assert (hook_folder(machine) / "config.damaged").read_text() == damage
+    assert outcome(machine.run("--hook"), "hook") == "unchanged"
+
+
+def cut_short(machine: Machine) -> bytes:
+    """The hook's file as a crash may leave it; returns what is left."""
+    path = hook_folder(machine) / "config.json"
+    path.write_bytes(path.read_bytes()[:-20])
+    return path.read_bytes()
+
+
+def test_the_other_workspaces_in_a_damaged_file_are_named(machine: Machine, host: Host) -> None:
+    other = str(machine.home / 'ws "2"')
+    machine.run("--hook")
+    machine.run("--hook", "--workspace", other)
+    machine.environ = {"OPENCLAW_AGENT_ID": "work"}
+    machine.run("--hook", "--workspace", other)
+    first = cut_short(machine)
+    said = machine.run("--hook", "--workspace", other).said
+    assert f"it named {machine.workspace} (agent main), {other} (agent main)\n" in said
+    second = cut_short(machine)
+    machine.run("--hook")
+    assert (hook_folder(machine) / "config.damaged").read_bytes() == first + b"\n" + second
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_a_damaged_file_is_no_reason_to_take_the_hook_from_the_others(
+    machine: Machine, host: Host, mended: bool
+) -> None:
+    other = str(machine.home / "other")
+    machine.run("--hook", "--workspace", other)
+    machine.run("--hook")
+    left = cut_short(machine)
+    if mended:
+        machine.run("--hook")
+    dry = machine.run("--uninstall", "--dry-run")
+    assert outcome(dry, "hook") == "would_change"
+    ended = machine.run("--uninstall")
+    assert (ended.code, outcome(ended, "hook")) == (0, "done"), ended.said
+    assert "it stays for the workspaces named in" in ended.said
+    assert "rm -r" in ended.said
+    assert (memories(machine), host.loaded) == ([], {"total-recall"})
+    assert (hook_folder(machine) / "config.damaged").read_bytes() == left
+    assert outcome(machine.run("--uninstall"), "hook") == "unchanged"
+    machine.run("--hook", "--workspace", other)
+    assert [Path(one["workspace"]).name for one in memories(machine)] == ["other"]
 
 
 def test_without_openclaw_the_command_that_is_left_is_said(machine: Machine) -> None:
@@ -251,6 +307,19 @@ def test_the_watcher_becomes_a_service_of_the_user(machine: Machine, host: Host)
         ["systemctl", "--user", "enable", "--now", name],
     ]
     assert machine.run("--check").result["watcher"] == "running"
+
+
+def test_a_log_that_is_a_link_can_be_replaced_where_it_really_is(machine: Machine, host: Host) -> None:
+    notes = machine.home / "notes 100%"
+    notes.mkdir()
+    (notes / "log.md").write_text("")
+    machine.run("--watcher")
+    assert "notes" not in unit(machine).read_text()
+    (machine.workspace / "memory" / "observations.md").unlink()
+    (machine.workspace / "memory" / "observations.md").symlink_to(notes / "log.md")
+    assert machine.run("--check").result["watcher"] == "outdated"
+    machine.run("--watcher")
+    assert f'ReadWritePaths="-{machine.home}/notes 100%%"\n' in unit(machine).read_text()
 
 
 def test_a_second_install_of_the_watcher_changes_nothing(machine: Machine, host: Host) -> None:
@@ -403,8 +472,43 @@ def test_the_jobs_are_declared_to_openclaw_as_commands(machine: Machine, host: H
     assert observer["schedule"] == {"kind": "every", "everyMs": 900_000}
     workspace = str(machine.workspace)
     argv = [sys.executable, OBSERVER, "--trigger", "cron", "--quiet", "--workspace", workspace]
-    assert observer["payload"] == {"kind": "command", "argv": argv, "env": {}}
+    assert observer["payload"] == {"kind": "command", "argv": argv, "env": {}, "timeoutSeconds": 1800}
     assert reflector["schedule"] == {"kind": "every", "everyMs": 3_600_000}
+    assert machine.run("--check").result["cron"] == "openclaw"
+
+
+def test_the_night_and_the_weekly_patterns_are_commands_too(machine: Machine, host: Host) -> None:
+    machine.run("--cron", "openclaw")
+    night, patterns = (jobs_by_name(host)[name] for name in ("memory-dream-cycle", "memory-dream-patterns"))
+    assert night["schedule"] == {"kind": "cron", "expr": "30 3 * * *", "staggerMs": 0}
+    assert patterns["schedule"] == {"kind": "cron", "expr": "10 4 * * 0", "staggerMs": 0}
+    for job, command in ((night, "run"), (patterns, "patterns")):
+        words = job["payload"]["argv"]  # type: ignore[index]
+        assert words == [sys.executable, NIGHT, command, "--quiet", "--workspace", str(machine.workspace)]
+        done = subprocess.run(words, env=machine.variables, capture_output=True)
+        assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "ok"), done.stderr
+
+
+def test_openclaw_gives_the_observer_the_time_that_its_reflector_may_take_and_its_own(
+    machine: Machine, host: Host
+) -> None:
+    from observer import REFLECT_TIMEOUT_SECONDS
+    from session_recovery import OBSERVER_TIMEOUT_SECONDS
+
+    machine.run("--cron", "openclaw")
+    given = jobs_by_name(host)["memory-observer"]["payload"]["timeoutSeconds"]  # type: ignore[index]
+    assert given >= REFLECT_TIMEOUT_SECONDS + OBSERVER_TIMEOUT_SECONDS
+
+
+def test_a_job_that_an_older_setup_did_not_declare_is_missed_by_the_check(
+    machine: Machine, host: Host
+) -> None:
+    machine.run("--cron", "openclaw")
+    host.set(jobs=[job for job in host.state["jobs"] if "dream" not in job["name"]])
+    ended = machine.run("--check")
+    assert ended.result["cron"] == "outdated"
+    assert "without memory-dream-cycle, memory-dream-patterns (setup.py --cron openclaw)" in ended.said
+    assert outcome(machine.run("--cron", "openclaw"), "cron") == "done"
     assert machine.run("--check").result["cron"] == "openclaw"
 
 
@@ -419,22 +523,86 @@ def test_declaring_again_changes_nothing_and_another_place_is_an_update(machine:
     )
     machine.environ = {"SESSIONS_DIR": str(machine.home / "elsewhere")}
     ended = machine.run("--cron", "openclaw")
-    assert ended.result["parts"]["cron"]["jobs"] == {
-        "memory-observer": "changed",
-        "memory-reflector": "changed",
-    }
+    assert ended.result["parts"]["cron"]["jobs"] == dict.fromkeys(JOB_NAMES, "changed")
     assert [job["id"] for job in host.state["jobs"]] == [job["id"] for job in jobs]
     assert host.state["jobs"][0]["payload"]["env"] == {"SESSIONS_DIR": str(machine.home / "elsewhere")}
 
 
-def test_jobs_of_two_agents_do_not_meet(machine: Machine, host: Host) -> None:
+@pytest.mark.parametrize("version", ["2026.3.13", "2026.9.6"])
+def test_a_second_workspace_does_not_take_the_first_ones_jobs(
+    machine: Machine, host: Host, version: str
+) -> None:
+    host.set(version=version)
+    other = str(machine.home / "other")
     machine.run("--cron", "openclaw")
-    machine.environ = {"OPENCLAW_AGENT_ID": "work"}
-    machine.run("--cron", "openclaw", "--workspace", str(machine.home / "work"))
-    names = ["memory-observer", "memory-observer-work", "memory-reflector", "memory-reflector-work"]
-    assert sorted(jobs_by_name(host)) == names
-    machine.run("--uninstall", "--workspace", str(machine.home / "work"))
-    assert sorted(jobs_by_name(host)) == ["memory-observer", "memory-reflector"]
+    first = host.state["jobs"]
+    machine.run("--cron", "openclaw", "--workspace", other)
+    assert [job for job in host.state["jobs"] if other not in json.dumps(job)] == first
+    names = sorted(job["name"] for job in host.state["jobs"] if job not in first)
+    assert [re.sub(r"[0-9a-f]{8}$", "#", name) for name in names] == [f"{name}-main-#" for name in JOB_NAMES]
+    machine.run("--uninstall", "--workspace", other)
+    assert host.state["jobs"] == first
+
+
+def declared_before(workspace: Path, agent: str = "main", key: bool = True) -> "dict[str, object]":
+    """The observer's job as setup declared it before it told workspaces apart."""
+    argv = [sys.executable, OBSERVER, "--trigger", "cron", "--quiet", "--workspace", str(workspace)]
+    job: "dict[str, object]" = {
+        "id": f"old-{workspace.name}-{agent}",
+        "name": "memory-observer" if agent == "main" else f"memory-observer-{agent}",
+        "agentId": agent,
+        "schedule": {"kind": "every", "everyMs": 900_000},
+        "payload": {"kind": "command", "argv": argv, "env": {}, "timeoutSeconds": 900},
+    }
+    return {**job, "declarationKey": f"total-recall/{agent}/observer"} if key else job
+
+
+@pytest.mark.parametrize("agent", ["main", "work"])
+@pytest.mark.parametrize("key", [True, False])
+def test_the_job_of_an_older_setup_is_replaced_and_not_doubled(
+    machine: Machine, host: Host, agent: str, key: bool
+) -> None:
+    other = machine.home / "other"
+    machine.environ = {"OPENCLAW_AGENT_ID": agent}
+    host.set(jobs=[declared_before(other, agent, key)])
+    assert machine.run("--check", "--workspace", str(other)).result["cron"] == "outdated"
+    ended = machine.run("--cron", "openclaw", "--workspace", str(other))
+    states = ended.result["parts"]["cron"]["jobs"].values()
+    assert sorted(states) == ["added", "added", "added", "changed"]
+    assert len(host.state["jobs"]) == 4
+    assert not any(job["id"].startswith("old") for job in host.state["jobs"])
+    assert "there is another job" not in ended.said
+    assert outcome(machine.run("--cron", "openclaw", "--workspace", str(other)), "cron") == "unchanged"
+    assert machine.run("--check", "--workspace", str(other)).result["cron"] == "openclaw"
+
+
+def test_the_default_workspace_keeps_the_job_of_an_older_setup(machine: Machine, host: Host) -> None:
+    host.set(jobs=[declared_before(machine.workspace)])
+    machine.run("--cron", "openclaw")
+    observers = [job for job in host.state["jobs"] if job["name"] == "memory-observer"]
+    assert [(job["id"], job["payload"]["timeoutSeconds"]) for job in observers] == [
+        ("old-workspace-main", 1800)
+    ]
+
+
+def test_a_job_from_before_openclaw_kept_keys_is_not_doubled(machine: Machine, host: Host) -> None:
+    host.set(version="2026.3.13")
+    machine.run("--cron", "openclaw")
+    host.set(version="2026.9.6")
+    assert outcome(machine.run("--cron", "openclaw"), "cron") == "done"
+    assert sorted(job["name"] for job in host.state["jobs"]) == JOB_NAMES
+    assert all(job["payload"]["kind"] == "command" for job in host.state["jobs"])
+
+
+def test_who_loses_a_job_to_the_default_workspace_is_named(machine: Machine, host: Host) -> None:
+    other = machine.home / "the other"
+    host.set(jobs=[declared_before(other)])
+    assert outcome(machine.run("--uninstall"), "openclaw_cron") == "unchanged"
+    said = machine.run("--cron", "openclaw").said
+    assert f"memory-observer was for '{other}'" in said
+    assert f"setup.py --cron openclaw --workspace '{other}'\n" in said
+    machine.run("--cron", "openclaw", "--workspace", str(other))
+    assert len(host.state["jobs"]) == 8
 
 
 def test_an_openclaw_without_commands_is_asked_for_a_turn_with_the_flags_that_it_has(
@@ -449,6 +617,13 @@ def test_an_openclaw_without_commands_is_asked_for_a_turn_with_the_flags_that_it
     ids = [job["id"] for job in host.state["jobs"]]
     assert outcome(machine.run("--cron", "openclaw"), "cron") == "unchanged"
     assert [job["id"] for job in host.state["jobs"]] == ids
+    jobs = host.state["jobs"]
+    jobs[0]["payload"]["timeoutSeconds"] = 900
+    host.set(jobs=jobs)
+    assert machine.run("--cron", "openclaw").result["parts"]["cron"]["jobs"]["memory-observer"] == "changed"
+    assert sorted(job["name"] for job in host.state["jobs"]) == JOB_NAMES
+    assert {job["payload"]["timeoutSeconds"] for job in host.state["jobs"]} == {1800, 3600, 900}
+    assert set(ids) - {job["id"] for job in host.state["jobs"]} == {ids[0]}
 
 
 def test_without_declaration_keys_a_changed_job_takes_the_old_ones_place(
@@ -456,9 +631,10 @@ def test_without_declaration_keys_a_changed_job_takes_the_old_ones_place(
 ) -> None:
     host.set(version="2026.3.13")
     machine.run("--cron", "openclaw")
-    machine.run("--cron", "openclaw", "--workspace", str(machine.home / "other"))
-    assert sorted(job["name"] for job in host.state["jobs"]) == ["memory-observer", "memory-reflector"]
-    assert str(machine.home / "other") in json.dumps(host.state["jobs"][0])
+    machine.environ = {"SESSIONS_DIR": str(machine.home / "elsewhere")}
+    machine.run("--cron", "openclaw")
+    assert sorted(job["name"] for job in host.state["jobs"]) == JOB_NAMES
+    assert all(str(machine.home / "elsewhere") in json.dumps(job) for job in host.state["jobs"])
 
 
 def test_a_job_that_a_person_made_under_the_same_name_is_named_and_left(machine: Machine, host: Host) -> None:
@@ -498,11 +674,13 @@ OWN_LINES = b"MAILTO=nora@example.org\n\n# backup\n0 4 * * * /bin/true \xff 100\
 
 
 def lines_for(workspace: Path, before: str = "") -> "list[str]":
-    """The two lines of a memory, as they stand in the crontab."""
+    """The lines of a memory, as they stand in the crontab."""
     run = f"{before}{sys.executable} {SKILL}/scripts/"
     return [
         f"*/15 * * * * {run}observer.py --trigger cron --quiet --workspace {workspace} >/dev/null",
         f"7 * * * * {run}reflector.py --quiet --workspace {workspace} >/dev/null",
+        f"30 3 * * * {run}dream_cycle.py run --quiet --workspace {workspace} >/dev/null",
+        f"10 4 * * 0 {run}dream_cycle.py patterns --quiet --workspace {workspace} >/dev/null",
     ]
 
 
@@ -538,7 +716,7 @@ def test_blocks_of_two_memories_do_not_meet_and_an_old_one_is_renewed_in_its_pla
     assert host.crontab.count(b"*/15") == host.crontab.count(b"*/45") == 1
     machine.run("--uninstall")
     assert b"*/45" in host.crontab and b"*/15" not in host.crontab
-    assert host.crontab.decode().count(other) == 2
+    assert host.crontab.decode().count(other) == 4
 
 
 @pytest.mark.parametrize("cut", ["begin", "end"])
@@ -621,7 +799,7 @@ def test_one_part_that_fails_stops_no_other(machine: Machine, host: Host) -> Non
     found = {part: outcome(ended, part) for part in ("hook", "watcher", "cron")}
     assert found == {"hook": "done", "watcher": "failed", "cron": "done"}
     assert ended.error["message"].startswith("watcher: ")
-    assert len(host.state["jobs"]) == 2
+    assert len(host.state["jobs"]) == 4
 
 
 def test_uninstall_takes_all_away_but_memory_and_can_be_repeated(machine: Machine, host: Host) -> None:
@@ -652,6 +830,42 @@ def test_uninstall_leaves_the_hook_to_the_other_memories(machine: Machine, host:
     assert ended.result["parts"]["hook"]["memories_left"] == 1
     assert [Path(one["workspace"]).name for one in memories(machine)] == ["other"]
     assert host.loaded == {"total-recall"}
+
+
+def installed_parts(machine: Machine, host: Host) -> "set[str]":
+    """All that setup put on the machine, each thing by itself."""
+    config = hook_folder(machine) / "config.json"
+    entries = [json.dumps(one) for one in memories(machine)] if config.exists() else []
+    units = [f"{path.name} {path.read_text()}" for path in unit(machine).parent.glob("*")]
+    running = [f"{state} {name}" for state in ("active", "enabled") for name in host.state.get(state, [])]
+    table = host.crontab.decode() if (host.place / "crontab").exists() else ""
+    blocks = re.findall(r"# total-recall begin .*\n(?:[^#].*\n)*# total-recall end .*\n", table)
+    assert "".join(blocks) == table
+    jobs = [json.dumps(job) for job in host.state.get("jobs", [])]
+    assert len({job["id"] for job in host.state.get("jobs", [])}) == len(jobs)
+    return {*entries, *units, *running, *blocks, *jobs}
+
+
+@pytest.mark.timeout(120)
+def test_two_agents_and_two_workspaces_of_one_user_never_meet(machine: Machine, host: Host) -> None:
+    places = [machine.workspace, machine.home / "other"]
+    own: "dict[tuple[str, Path], set[str]]" = {}
+    for agent, workspace in [(agent, place) for place in places for agent in ("main", "work")]:
+        machine.environ = {"OPENCLAW_AGENT_ID": agent}
+        before = installed_parts(machine, host)
+        for flags in (["--hook", "--watcher", "--cron", "openclaw"], ["--cron", "system"]):
+            assert machine.run(*flags, "--workspace", str(workspace)).code == 0
+        after = installed_parts(machine, host)
+        own[agent, workspace] = after - before
+        assert before < after, (agent, workspace)
+        # A memory of the hook, a unit that is enabled and active, a block of the crontab, four jobs of OpenClaw.
+        assert len(own[agent, workspace]) == 1 + 3 + 1 + 4
+    for agent, workspace in list(own):
+        machine.environ = {"OPENCLAW_AGENT_ID": agent}
+        assert machine.run("--uninstall", "--workspace", str(workspace)).code == 0
+        del own[agent, workspace]
+        assert installed_parts(machine, host) == set().union(*own.values()), (agent, workspace)
+    assert not hook_folder(machine).exists()
 
 
 def test_what_uninstall_cannot_remove_is_told_and_the_rest_goes_on(machine: Machine, host: Host) -> None:

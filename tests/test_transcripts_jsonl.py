@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -153,6 +157,43 @@ def test_only_what_is_new_is_listed(store: JsonlStore, folder: Path) -> None:
     assert dict(listing.counts) == {"unchanged": 1, "older": 1, "deleted": 0}
     assert listing.keys == {f"jsonl:{SID}", f"jsonl:{SID_2}", f"jsonl:{SID_3}"}
     assert listing.sources == (str(folder),) and listing.found_any
+
+
+@pytest.mark.parametrize(
+    "code, waits",
+    [(errno.ELOOP, False), (errno.EACCES, True), (errno.EIO, True), (errno.ENAMETOOLONG, False)],
+)
+def test_an_entry_that_cannot_be_looked_at_is_told_and_hides_no_other(
+    store: JsonlStore, folder: Path, code: int, waits: bool
+) -> None:
+    conversation(store)
+    scandir = os.scandir
+
+    class Entry:
+        name = f"{SID_2}.jsonl"
+
+        def stat(self) -> Any:
+            raise OSError(code, os.strerror(code))
+
+    @contextmanager
+    def one_more(where: Any) -> Any:
+        with scandir(where) as entries:
+            yield [Entry(), *entries]
+
+    with mock.patch("os.scandir", one_more):
+        listing = find_sessions(config_at(folder))
+    assert [session.session_id for session in listing.sessions] == [SID]
+    (problem,) = listing.problems
+    assert (problem.where, problem.waits) == (str(store.path(SID_2)), waits)
+    assert os.strerror(code) in problem.what
+
+
+def test_a_link_to_itself_hides_no_other_transcript(store: JsonlStore, folder: Path) -> None:
+    conversation(store)
+    os.symlink(f"{SID_2}.jsonl", store.path(SID_2))
+    listing = find_sessions(config_at(folder))
+    assert [session.session_id for session in listing.sessions] == [SID]
+    assert [problem.where for problem in listing.problems] == [str(store.path(SID_2))]
 
 
 def test_no_folder_and_no_store_is_said(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from _watch.child import Child, Ended
-from watcher_testing import until
+from patience import until
 
 FAR = 3600.0
 

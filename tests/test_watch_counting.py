@@ -6,19 +6,24 @@ import json
 import os
 import random
 import sqlite3
+import tempfile
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from _errors import SourceError
+from _transcripts import find_sessions
 from _transcripts.sqlite import StoreBusy
 from _watch.keys import Keys
 from _watch.lines import FolderLines
 from _watch.rows import StoreRows
 from _watch.seen import Seen
 from transcript_builders import SID, SID_2, SID_3, JsonlStore, SqliteStore
+from transcript_testing import config_at
 
 OTHER = "11111111-2222-4333-8444-555555555555"
 
@@ -208,6 +213,53 @@ def test_a_file_that_cannot_be_read_is_told_and_does_not_hide_the_others(store: 
     assert lines.look() == Seen(1)
 
 
+@pytest.mark.parametrize("target", [f"{SID_2}.jsonl", "x" * 300], ids=["to itself", "to no possible name"])
+def test_a_link_that_leads_nowhere_is_told_and_does_not_hide_the_others(
+    store: JsonlStore, target: str
+) -> None:
+    store.start()
+    os.symlink(target, store.path(SID_2))
+    lines = FolderLines(store.folder)
+    name = f"{SID_2}.jsonl cannot be read: "
+    assert name in lines.look().problem
+    store.user(SID, "one")
+    seen = lines.look()
+    assert (seen.lines, name in seen.problem) == (1, True)
+    store.user(SID, "two")
+    seen = lines.look_at(names(SID, SID_2))
+    assert (seen.lines, name in seen.problem) == (1, True)
+    store.path(SID_2).unlink()
+    assert lines.look() == Seen()
+
+
+def test_what_is_not_known_yet_asks_for_sessions_json_once_in_a_look(store: JsonlStore) -> None:
+    store.start()
+    lines = begun(store)
+    for number in range(20):
+        store.start(f"0f0e0d0c-0b0a-4987-8654-{number:012d}", "")
+    asked: "list[Path]" = []
+    with mock.patch("_watch.keys.stamp", side_effect=asked.append):
+        assert lines.look().lines == 20
+        assert len(asked) == 1
+        store.user(SID, "one")
+        assert lines.look().lines == 1
+    assert len(asked) == 2
+
+
+def test_lines_of_a_session_that_was_deleted_are_not_kept_to_be_taken_back(store: JsonlStore) -> None:
+    lines = begun(store)
+    for session in (SID, SID_2):
+        store.start(session, "")
+    assert lines.look().lines == 2
+    store.delete(SID)
+    assert lines.look_at({store.path(SID).name}, gone=names(SID)) == Seen()
+    store.delete(SID_2)
+    assert lines.look() == Seen()
+    store.index = {f"agent:main:cron:{name}": {"sessionId": name} for name in (SID, SID_2)}
+    store.write_index()
+    assert lines.look_at({"sessions.json"}) == Seen()
+
+
 def test_a_poll_with_nothing_new_does_not_list_the_folder(store: JsonlStore) -> None:
     store.start()
     lines = FolderLines(store.folder)
@@ -252,6 +304,53 @@ def test_sessions_json_is_read_in_pieces_of_any_size(tmp_path: Path) -> None:
                 keys = Keys(path)
                 found = [keys.is_machine(name) for name in (SID, f"{SID_2}-topic-7", SID_3, OTHER, "x")]
             assert found == [False, True, True, None, True], (indent, size)
+
+
+PREFIXES = ("main", "telegram:direct:7", "cron:job", "subagent:x", "heartbeat", "hook:y", "x:group:cron")
+FILES = (
+    "/home/me/.openclaw/agents/main/sessions/{}.jsonl",
+    "C:\\agents\\{}-topic-7.jsonl",
+    "{}.trajectory.jsonl",
+    "sqlite:main:{}:/home/me/agent/openclaw-agent.sqlite",
+    "",
+    None,
+)
+ENTRIES = st.dictionaries(
+    st.sampled_from([f"agent:main:{prefix}" for prefix in PREFIXES]),
+    st.one_of(
+        st.none(),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "sessionId": st.sampled_from([SID, SID_2, SID_3, "telegram-42", "", None]),
+                "sessionFile": st.builds(
+                    lambda file, name: file and file.format(name),
+                    st.sampled_from(FILES),
+                    st.sampled_from([SID, SID_2, "telegram-42"]),
+                ),
+                "spawnedBy": st.sampled_from(["", None, "agent:main:main"]),
+                "skills": st.just({"prompt": '"sessionId":"x"', "list": [{"spawnedBy": "y"}]}),
+            },
+        ),
+    ),
+)
+
+
+@settings(max_examples=60)
+@given(ENTRIES)
+def test_sessions_json_says_the_same_to_the_watcher_as_to_the_observer(entries: "dict[str, Any]") -> None:
+    stems = (SID, SID_2, SID_3, f"{SID}-topic-7", f"{SID_2}-topic-7", "telegram-42", "telegram-42-topic-7")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for stem in stems:
+            (folder / f"{stem}.jsonl").write_bytes(b'{"type":"session"}\n')
+        (folder / "sessions.json").write_text(json.dumps(entries), encoding="utf-8")
+        listed = {one.session_id: one.machine for one in find_sessions(config_at(folder)).sessions}
+        keys = Keys(folder / "sessions.json")
+        for stem in listed:
+            assert bool(keys.is_machine(stem)) is listed[stem], stem
+        # One whose name is no uuid is a transcript when sessions.json names it.
+        assert {stem for stem in stems if keys.is_machine(stem) is not None} <= set(listed)
 
 
 def test_a_session_under_a_person_s_key_as_well_is_no_machine_s(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ class Place:
         self.said: "list[str]" = []
         self.sessions = folder / "agents" / "main" / "sessions"
         config = config_at(self.sessions)
-        voice = Voice(self.said.append, folder / "logs" / "x.log")
+        voice = Voice(self.said.append, folder / "logs" / "x.log", "main")
         self.outlook = Outlook(config, folder / "memory" / "markers", ways, voice)
 
     def seen(self, now: float) -> Seen:
@@ -299,10 +299,27 @@ def test_a_markers_folder_that_cannot_be_made_is_told_once_and_made_later(
     assert place.said[-1] == "watcher: memory folder: in order again"
 
 
+def test_what_stays_out_of_order_is_looked_at_ever_less_often(tmp_path: Path) -> None:
+    place = Place(tmp_path, Ways(None, 3600.0))
+    store = JsonlStore(place.sessions)
+    os.symlink(f"{SID}.jsonl", store.path(SID))
+    place.outlook.begin(0.0)
+    looks = [place.outlook.next_at]
+    while looks[-1] < 3000:
+        place.seen(looks[-1])
+        looks.append(place.outlook.next_at)
+    assert looks == [0.0, 30.0, 90.0, 210.0, 450.0, 930.0, 1530.0, 2130.0, 2730.0, 3330.0]
+    assert len([sentence for sentence in place.said if "cannot be read" in sentence]) == 1
+    store.path(SID).unlink()
+    place.seen(3330.0)
+    assert place.said[-1] == "watcher: sessions: in order again"
+    assert place.outlook.next_at == 3600.0
+
+
 def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path) -> None:
     said: "list[str]" = []
     (tmp_path / "logs").write_text("in the way")
-    voice = Voice(said.append, tmp_path / "logs" / "x.log")
+    voice = Voice(said.append, tmp_path / "logs" / "x.log", "main")
     voice.tell("started")
     voice.trouble("sessions", "busy", "the store is busy")
     voice.trouble("sessions", "busy", "the store is busy")

@@ -9,16 +9,17 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
+import fake_model
 from _compat import epoch_ms, utc_now
+from patience import until
 from transcript_builders import SID, SID_2, SID_3, JsonlStore, SqliteStore
-from watcher_testing import SCRIPTS, Machine, copy_scripts, until
+from watcher_testing import SCRIPTS, Make, copy_scripts, machines
 
 NEW, COMPACT = "command:new", "session:compact:before"
-Make = Callable[..., Machine]
 FAKE_INOTIFY = '''"""inotify_simple whose instances are used up."""
 import errno, os
 flags = None
@@ -35,15 +36,8 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make(tmp_path: Path, scripts: Path) -> Iterator[Make]:
-    made: "list[Machine]" = []
-
-    def one(name: str = "home", scripts: Path = scripts, **environ: str) -> Machine:
-        made.append(Machine(tmp_path / name, scripts, environ))
-        return made[-1]
-
-    yield one
-    for machine in made:
-        machine.clean()
+    with machines(tmp_path, scripts) as one:
+        yield one
 
 
 def talk(store: "JsonlStore | SqliteStore", lines: int, session: str = SID) -> None:
@@ -161,6 +155,28 @@ def test_a_run_of_somebody_else_puts_off_one_that_waits(make: Make) -> None:
     assert machine.started()[1]["at"] >= later + 2
 
 
+def test_what_was_said_since_the_last_run_is_observed_when_the_cooldown_ends(make: Make) -> None:
+    machine = make(OBSERVER_COOLDOWN_SECS="2")
+    store = machine.jsonl()
+    store.start()
+    talk(store, 3)
+    machine.memory.mkdir()
+    ran = epoch_ms(utc_now()) // 1000
+    (machine.memory / ".observer-last-run").write_text(f"{ran}\n")
+    machine.begin()
+    (found,) = machine.started("observer.py")
+    assert found["at"] >= ran + 2
+
+
+def test_an_observer_that_goes_on_failing_is_started_ever_later(make: Make) -> None:
+    machine = make()
+    machine.order("observer.py", told={"status": "error", "reason": "storage"}, code=1)
+    machine.begin()
+    until(lambda: len(machine.started()) == 4, "four tries")
+    second, third, fourth = (row["at"] for row in machine.started()[1:])
+    assert third - second >= 1.7 and fourth - third >= 3.7  # 2 and 4 s, less what a start takes
+
+
 def test_after_a_failed_observer_the_lines_are_kept_and_it_is_said_once(make: Make) -> None:
     machine = make(OBSERVER_COOLDOWN_SECS="1")
     store = machine.jsonl()
@@ -222,6 +238,76 @@ def test_a_marker_is_taken_and_recovery_started(make: Make, flags: "tuple[str, .
     machine.hang_up()
     assert list(machine.markers.iterdir()) == []
     assert len(machine.started("session_recovery.py")) == 1
+
+
+@pytest.mark.parametrize(
+    "event, script, flag",
+    [(NEW, "session_recovery.py", "--trigger"), (COMPACT, "observer.py", "--flush")],
+)
+def test_who_cannot_wait_goes_beside_an_observer_that_runs(
+    make: Make, event: str, script: str, flag: str
+) -> None:
+    machine = make()
+    store = machine.jsonl()
+    store.start()
+    machine.begin()
+    machine.order("observer.py", until="go")
+    talk(store, 40)
+    until(lambda: len(machine.started("observer.py")) == 2, "the observer")
+    machine.leave_marker("1-a", event)
+    until(lambda: len(machine.started()) == 3, "the job beside it")
+    assert machine.started()[2] in machine.started(script, flag)
+    assert len(machine.events("ended", job="observe")) == 1
+    (machine.workspace / "go").touch()
+    until(lambda: len(machine.events("ended", status="ok")) == 3, "the end of both")
+    assert machine.end()[0] == 0
+
+
+def test_one_observer_waits_until_a_recovery_has_ended(make: Make) -> None:
+    machine = make()
+    store = machine.jsonl()
+    store.start()
+    machine.begin()
+    machine.order("session_recovery.py", until="go", clears=True)
+    machine.leave_marker("1-a", NEW)
+    until(lambda: machine.started("session_recovery.py"), "recovery")
+    talk(store, 40)
+    machine.until_counted(40)
+    assert len(machine.started("observer.py")) == 1
+    (machine.workspace / "go").touch()
+    until(lambda: len(machine.started("observer.py")) == 2, "the observer")
+    assert machine.events("started")[-1]["lines"] == 40
+
+
+def test_what_a_recovery_only_captured_still_waits_for_an_observer(make: Make) -> None:
+    machine = make()
+    store = machine.jsonl()
+    store.start()
+    machine.begin()
+    machine.order("session_recovery.py", clears=True, told={"reason": "captured", "observer": "model_failed"})
+    talk(store, 39)
+    machine.until_counted(39)
+    machine.leave_marker("1-a", NEW)
+    until(lambda: machine.events("ended", job="recovery"), "recovery")
+    talk(store, 1)
+    until(lambda: len(machine.started("observer.py")) == 2, "the observer")
+    assert machine.events("started")[-1]["lines"] == 40
+
+
+def test_a_recovery_that_fails_beside_an_observer_is_stood_in_for_after_it(make: Make) -> None:
+    machine = make(OBSERVER_COOLDOWN_SECS="3600")
+    machine.order("observer.py", until="go")
+    machine.order("session_recovery.py", code=1, told={"status": "error", "reason": "unexpected"})
+    machine.jsonl().start()
+    machine.start()
+    until(machine.started, "the observer")
+    machine.leave_marker("1-a", NEW)
+    until(lambda: machine.events("ended", job="recovery"), "recovery")
+    assert len(machine.started("observer.py")) == 1
+    (machine.workspace / "go").touch()
+    until(lambda: len(machine.events("ended", job="observe")) == 2, "the observer instead")
+    machine.hang_up()
+    assert list(machine.markers.iterdir()) == []
 
 
 def test_a_marker_from_before_the_start_is_acted_on(make: Make) -> None:
@@ -323,7 +409,8 @@ def test_transcripts_that_are_written_anew_are_counted_from_their_start(
 @MODES
 def test_folders_may_come_go_and_come_back(make: Make, flags: "tuple[str, ...]") -> None:
     machine = make(OBSERVER_LINE_THRESHOLD="1")
-    machine.begin(*flags)  # no folder of the agent is there yet
+    machine.start(*flags)  # no folder of the agent is there yet
+    until(lambda: machine.events("watching"), "the watch")
     talk(machine.jsonl(), 3)
     machine.until_handed_over(3)
     shutil.rmtree(machine.sessions)
@@ -353,6 +440,7 @@ def test_without_inotify_instances_it_polls_and_says_so_once(make: Make, tmp_pat
 
 def test_a_memory_folder_that_cannot_be_written_is_waited_for(make: Make) -> None:
     machine = make()
+    machine.jsonl().start()
     machine.memory.mkdir()
     (machine.memory / ".total-recall").write_text("a file in the way")
     process = machine.start()
@@ -439,17 +527,31 @@ def test_a_second_watcher_of_the_same_memory_ends_at_once(make: Make) -> None:
     machine.start()
     code, result, said = machine.ended()
     assert (code, result["status"], result["reason"]) == (0, "skipped", "locked")
-    assert "watcher.lock is held by another run" in said
+    assert "watcher-main.lock is held by another run" in said
     assert first.poll() is None
     machine.process = first
 
 
-def test_two_agents_are_watched_side_by_side(make: Make, tmp_path: Path) -> None:
-    one = make()
-    one.begin()
-    two = make("other", OPENCLAW_AGENT_ID="tess")
-    two.begin()
-    assert one.end()[0] == two.end()[0] == 0
+@pytest.mark.parametrize("place", ["workspace", "workspace-tess"], ids=["shared", "each its own"])
+def test_two_agents_of_one_home_are_watched_side_by_side(make: Make, place: str) -> None:
+    one, two = make(), make(agent="tess", place=place)
+    for machine in (one, two):
+        machine.jsonl().start()
+        machine.order("session_recovery.py", clears=True)
+        machine.begin()
+    talk(one.jsonl(), 40)
+    until(lambda: len(one.started("observer.py")) == 2, "the observer of the first")
+    two.leave_marker("1-a", NEW, agent_id="tess")
+    until(lambda: two.events("ended", job="recovery"), "the recovery of the second")
+    one.leave_marker("2-b", NEW, agent_id="main")
+    until(lambda: one.events("ended", job="recovery"), "the recovery of the first")
+    counts = []
+    for machine in (one, two):
+        machine.hang_up()
+        assert list(machine.markers.iterdir()) == []
+        code, result, _said = machine.end()
+        counts.append((code, result["status"], result["lines_counted"], result["recoveries"]))
+    assert counts == [(0, "ok", 40, 1), (0, "ok", 0, 1)]
 
 
 def test_a_killed_watcher_leaves_nothing_in_the_way_of_the_next(make: Make) -> None:
@@ -471,6 +573,7 @@ def test_a_killed_watcher_leaves_nothing_in_the_way_of_the_next(make: Make) -> N
 
 def test_stopping_ends_the_child_in_order(make: Make) -> None:
     machine = make()
+    machine.jsonl().start()
     machine.order("observer.py", until="never")
     machine.start()
     until(machine.started, "the observer")
@@ -548,3 +651,47 @@ def test_what_is_said_reaches_memory_by_itself(make: Make, kind: str) -> None:
     assert (code, result["recoveries"], result["errors"]) == (0, 1, 0)
     if kind == "sqlite":
         store.close()
+
+
+def test_what_is_said_before_a_reset_is_in_the_brief_while_an_observer_waits_for_its_model(
+    make: Make,
+) -> None:
+    with fake_model.FakeModel(fake_model.Reply(then="hang")) as server:
+        environ = {"LLM_PROVIDER": "openai", "LLM_BASE_URL": server.base_url, "LLM_MODEL": "test/model"}
+        machine = make(scripts=SCRIPTS, **environ)
+        store = machine.jsonl()
+        store.start(at=utc_now())
+        store.user(SID, "My landlord is called Horst Beispiel.", at=utc_now())
+        machine.start()
+        until(lambda: server.requests, "the observer's question")
+        store.user(SID, "My dentist is called Vera Muster.", at=utc_now())
+        machine.leave_marker("1-a", NEW)
+        until(lambda: list(machine.markers.iterdir()) == [], "the end of the marker")
+        brief = (machine.memory / ".total-recall" / "brief.txt").read_text(encoding="utf-8")
+        assert "Vera Muster" in brief and "Horst Beispiel" in brief
+        assert machine.events("ended", job="observe") == []
+
+
+def test_two_agents_of_one_memory_are_observed_once_each(make: Make) -> None:
+    one, two = make(scripts=SCRIPTS), make(scripts=SCRIPTS, agent="tess")
+    names = {}
+    for machine, session, name in ((one, SID, "Horst Beispiel"), (two, SID_2, "Vera Muster")):
+        machine.jsonl().start(session, f"agent:{machine.agent}:main", at=utc_now())
+        machine.jsonl().user(session, f"My landlord is called {name}.", at=utc_now())
+        names[name] = machine
+    log = one.memory / "observations.md"
+    for machine in names.values():
+        machine.start()
+
+    def known() -> "dict[str, int]":
+        text = log.read_text(encoding="utf-8") if log.exists() else ""
+        return {name: text.count(name) for name in names}
+
+    once = dict.fromkeys(names, 1)
+    until(lambda: known() == once, "both")
+    for number, machine in enumerate(2 * list(names.values())):  # each after the other has moved the cursors
+        before = len(machine.events("ended", job="recovery"))
+        machine.leave_marker(f"{number}-a", NEW, agent_id=machine.agent)
+        until(lambda: len(machine.events("ended", job="recovery", status="ok")) > before, "recovery")  # noqa: B023
+    assert known() == once
+    assert [machine.end()[0] for machine in names.values()] == [0, 0]

@@ -12,15 +12,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+from patience import PATIENCE_SECONDS, until
 from transcript_builders import JsonlStore, SqliteStore
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-PATIENCE_SECONDS = 15.0
+SWITCH = Path(__file__).resolve().parent / "faults" / "switch"
 STAND_IN = '''"""Stands in for a layer."""
 import json, os, signal, sys, time
 from pathlib import Path
@@ -32,7 +34,9 @@ except FileNotFoundError:
     orders = {}
 if orders.get("deaf"):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-row = {"script": name, "args": sys.argv[1:], "at": time.time(), "pid": os.getpid(), "group": os.getpgrp()}
+agent = os.environ.get("OPENCLAW_AGENT_ID", "main")
+row = {"script": name, "agent": agent, "args": sys.argv[1:], "at": time.time()}
+row.update(pid=os.getpid(), group=os.getpgrp())
 with open(workspace / "started.jsonl", "a") as file:
     file.write(json.dumps(row) + "\\n")
 while orders.get("until") and not (workspace / orders["until"]).exists():
@@ -40,13 +44,45 @@ while orders.get("until") and not (workspace / orders["until"]).exists():
 memory = workspace / "memory"
 if orders.get("clears"):
     for path in (memory / ".total-recall" / "markers").iterdir():
-        path.unlink()
+        marker = json.loads(path.read_text())
+        if marker.get("agent_id", agent) == agent and orders["clears"] in (True, marker["event"]):
+            path.unlink(missing_ok=True)
 told = {"status": "ok", "reason": "observed", **orders.get("told", {})}
 if told["status"] == "ok" and name == "observer.py":
     (memory / ".observer-last-run").write_text(f"{int(time.time())}\\n")
 print(json.dumps(told))
 sys.exit(orders.get("code", 0))
 '''
+
+
+def switched(folder: Path) -> "dict[str, str]":
+    """The environment of a machine whose system calls can be made to fail."""
+    return {"PYTHONPATH": str(SWITCH), "FAULTS": str(folder / "faults")}
+
+
+Make = Callable[..., "Machine"]
+
+
+@contextmanager
+def machines(folder: Path, scripts: Path) -> "Iterator[Make]":
+    """Makes machines in homes below a folder, and leaves none of their processes behind."""
+    made: "list[Machine]" = []
+
+    def make(
+        name: str = "home",
+        scripts: Path = scripts,
+        agent: str = "main",
+        place: str = "workspace",
+        **environ: str,
+    ) -> Machine:
+        made.append(Machine(folder / name, scripts, environ, agent, place))
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for machine in made:
+            machine.clean()
 
 
 def copy_scripts(folder: Path) -> Path:
@@ -58,24 +94,16 @@ def copy_scripts(folder: Path) -> Path:
     return target
 
 
-def until(condition: "Callable[[], Any]", what: str) -> Any:
-    """What the condition gives as soon as it is true; AssertionError after PATIENCE_SECONDS."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.01)
-
-
 @dataclass
 class Machine:
-    """One home with an OpenClaw in it and a watcher over it. The cooldown is none, unless `environ` says otherwise."""
+    """One home with an OpenClaw in it and a watcher over one agent of it. The cooldown is none, unless `environ` says
+    otherwise. `place` is the name of the agent's workspace."""
 
     folder: Path
     scripts: Path
     environ: "dict[str, str]" = field(default_factory=dict)
+    agent: str = "main"
+    place: str = "workspace"
     process: "Optional[subprocess.Popen[str]]" = None
 
     def __post_init__(self) -> None:
@@ -85,17 +113,19 @@ class Machine:
             "TZ": "UTC",
             "LLM_PROVIDER": "none",
             "OBSERVER_COOLDOWN_SECS": "0",
+            "OPENCLAW_AGENT_ID": self.agent,
+            "OPENCLAW_WORKSPACE": str(self.workspace),
             **self.environ,
         }
-        self.workspace.mkdir(parents=True)
+        self.workspace.mkdir(parents=True, exist_ok=True)
 
     @property
     def workspace(self) -> Path:
-        return self.folder / ".openclaw" / "workspace"
+        return self.folder / ".openclaw" / self.place
 
     @property
     def stderr(self) -> Path:
-        return self.folder.with_name(self.folder.name + ".stderr")
+        return self.folder.with_name(f"{self.folder.name}-{self.agent}.stderr")
 
     @property
     def log(self) -> Path:
@@ -116,7 +146,7 @@ class Machine:
 
     @property
     def sessions(self) -> Path:
-        return self.folder / ".openclaw" / "agents" / "main" / "sessions"
+        return self.folder / ".openclaw" / "agents" / self.agent / "sessions"
 
     def jsonl(self) -> JsonlStore:
         return JsonlStore(self.sessions)
@@ -125,7 +155,8 @@ class Machine:
         return SqliteStore(self.sessions.parent / "agent" / "openclaw-agent.sqlite", schema=schema)
 
     def order(self, script: str, **orders: Any) -> None:
-        """From now on this stand-in ends so: `told`, `code`, `until` a file is there, `deaf` to SIGTERM, `clears`."""
+        """From now on this stand-in ends so: `told`, `code`, `until` a file is there, `deaf` to SIGTERM,
+        `clears` the markers of an event, True for all."""
         path = self.workspace / "orders.json"
         found = json.loads(path.read_text()) if path.exists() else {}
         temporary = path.with_suffix(".tmp")
@@ -133,7 +164,8 @@ class Machine:
         temporary.replace(path)
 
     def begin(self, *flags: str) -> "subprocess.Popen[str]":
-        """Start the watcher; comes back when it has ended its first observer, or itself."""
+        """Start the watcher beside a sessions folder; comes back when it has ended its first observer, or itself."""
+        self.sessions.mkdir(parents=True, exist_ok=True)
         before = len(self.events("ended"))
         process = self.start(*flags)
         until(lambda: len(self.events("ended")) > before or self.process_ended(), "the first observer")
@@ -161,7 +193,9 @@ class Machine:
         return [
             row
             for row in rows
-            if kind in ("", row.get("event")) and all(row.get(name) == value for name, value in facts.items())
+            if row.get("agent", self.agent) == self.agent
+            and kind in ("", row.get("event"))
+            and all(row.get(name) == value for name, value in facts.items())
         ]
 
     def started(self, script: str = "", *args: str) -> "list[dict[str, Any]]":
@@ -169,7 +203,8 @@ class Machine:
         path = self.workspace / "started.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         rows = [json.loads(line) for line in lines]
-        return [row for row in rows if script in ("", row["script"]) and set(args) <= set(row["args"])]
+        ours = [row for row in rows if row["agent"] == self.agent]
+        return [row for row in ours if script in ("", row["script"]) and set(args) <= set(row["args"])]
 
     def hang_up(self) -> int:
         """Have it read its configuration again (SIGHUP); the lines it had counted by then."""
@@ -192,10 +227,36 @@ class Machine:
         until(lambda: self.hang_up() >= lines, f"{lines} lines")
         assert self.hang_up() == lines
 
-    def leave_marker(self, name: str, event: str) -> Path:
+    def fail(self, calls: "Sequence[str]", errno: int, below: Path, script: str = "") -> None:
+        """From now on these system calls fail below a folder, in processes of the script, "" for all. It takes a
+        machine with `switched` in its environment."""
+        self.switch(
+            {"calls": list(calls), "errno": errno, "below": str(below), "kill_at": 0, "script": script}
+        )
+
+    def kill_at(self, number: int) -> None:
+        """The next watcher is killed at its nth system call; 0: they are only counted."""
+        self.calls.unlink(missing_ok=True)
+        self.switch({"calls": [], "errno": 0, "below": "", "kill_at": number, "script": "watcher.py"})
+
+    def switch(self, task: "dict[str, Any]") -> None:
+        path = Path(self.environ["FAULTS"])
+        path.with_suffix(".new").write_text(json.dumps(task))
+        path.with_suffix(".new").replace(path)
+
+    def mend(self) -> None:
+        """All is well again."""
+        Path(self.environ["FAULTS"]).unlink()
+
+    @property
+    def calls(self) -> Path:
+        """A byte for each system call since `kill_at`."""
+        return Path(self.environ["FAULTS"] + ".calls")
+
+    def leave_marker(self, name: str, event: str, **fields: Any) -> Path:
         """What the gateway hook does. Returns the path of the marker."""
         path = self.markers / f"{name}.json"
-        path.with_suffix(".tmp").write_text(json.dumps({"schema": 1, "event": event, "at_ms": 1}))
+        path.with_suffix(".tmp").write_text(json.dumps({"schema": 1, "event": event, "at_ms": 1, **fields}))
         path.with_suffix(".tmp").rename(path)
         return path
 

@@ -25,16 +25,25 @@ def block_for(path: Path, text: str, head: str) -> Block:
 
 
 def append_block(path: Path, block: Block) -> None:
-    """Append the block unless it is there; a half-written end of an earlier try is taken back first."""
+    """Append the block unless it is there, whatever others have appended in front of it or behind it meanwhile; a
+    half-written end of an earlier try is taken back first."""
     new = encode(block.text)
     found = read_bytes(path) or b""
-    if sha256_hex(found[: block.size]) == block.sha256:
-        tail = found[block.size :]
-        if tail.startswith(new):
-            return
-        if tail and new.startswith(tail):
-            cut_file(path, block.size, len(found))
-    elif new in found:
+    since = block.size if sha256_hex(found[: block.size]) == block.sha256 else 0
+    if new in found[since:]:
         return
+    half = _begun(found, since, new)
+    if half:
+        cut_file(path, len(found) - half, len(found))
     private_folder(path.parent)
     append_file(path, new)
+
+
+def _begun(found: bytes, since: int, new: bytes) -> int:
+    """How many bytes of `new` stand at the end of a file, from byte `since` on: where it begins, or at a new line."""
+    for size in range(min(len(new) - 1, len(found) - since), 0, -1):
+        start = len(found) - size
+        begins_here = start == since or found[start - 1 : start] == b"\n"
+        if begins_here and found.startswith(new[: min(size, 64)], start) and found.endswith(new[:size]):
+            return size
+    return 0

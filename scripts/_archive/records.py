@@ -27,6 +27,7 @@ from _observations import Entry, parse_log
 
 _HEADING = re.compile(r"^## +\S")
 _FIELD = re.compile(r"^\*\*([A-Z][A-Za-z ]{0,40})\*\*:(.*)$")
+_LOWERED_FIELD = re.compile(r"^\*\*([a-z][a-z ]{0,40})\*\*:(.*)$")
 _VALUE = re.compile(r"^[-*] +(\S.*)$")
 _FENCE = re.compile(r"^(`{3,})text\r?$")
 _RULE = re.compile(r"^---\s*$")
@@ -92,18 +93,19 @@ def read_records(content: str) -> Iterator[Record]:
         yield _record(_clean(lines[start][3:]), lines[start + 1 : end])
 
 
-def headings(lines: "Sequence[str]") -> "list[int]":
-    """The numbers of the lines that are headings of items: those in a text are not."""
+def headings(lines: "Sequence[str]", is_lowered: bool = False) -> "list[int]":
+    """The numbers of the lines that are headings of items: those in a text between fences are not. `is_lowered`: the
+    file is in lower case."""
     found: "list[int]" = []
-    fence = ""
-    for number, line in enumerate(lines):
-        opened = _FENCE.match(line)
-        if fence:
-            fence = "" if line.rstrip("\r") == fence else fence
-        elif opened:
-            fence = opened.group(1)
-        elif _HEADING.match(line):
+    number = 0
+    while number < len(lines):
+        if _HEADING.match(lines[number]):
             found.append(number)
+            _fields, number = _head(lines, number + 1, is_lowered)
+            end = closing(lines, number)
+            number = number if end is None else end + 1
+        else:
+            number += 1
     return found
 
 
@@ -112,29 +114,49 @@ def _clean(text: str) -> str:
 
 
 def _record(name: str, lines: "Sequence[str]") -> Record:
+    fields, start = _head(lines, 0)
+    end = closing(lines, start)
+    has_rule = any(map(_RULE.match, lines[start if end is None else end :]))
+    if end is not None:
+        return Record(name, fields, "\n".join(lines[start + 1 : end]), has_rule)
+    if start == len(lines) or (_FENCE.match(lines[start]) and not has_rule):
+        return Record(name, fields, "\n".join(lines[start + 1 :]), False)
+    return _bare(name, fields, lines[start:])
+
+
+def _head(lines: "Sequence[str]", start: int, is_lowered: bool = False) -> "tuple[dict[str, str], int]":
+    """The fields that begin at a line, and the number of the first line behind them that is not blank."""
+    pattern = _LOWERED_FIELD if is_lowered else _FIELD
     fields: "dict[str, str]" = {}
     inside = ""
-    for number, line in enumerate(lines):
-        field, value, opened = _FIELD.match(line), _VALUE.match(line), _FENCE.match(line)
-        if opened:
-            return _fenced(name, fields, lines[number + 1 :], opened.group(1))
+    for number in range(start, len(lines)):
+        line = lines[number]
+        field, value = pattern.match(line), _VALUE.match(line) if inside else None
         if field and field.group(1) not in fields:
             inside = field.group(1)
             fields[inside] = _clean(field.group(2))
             inside = "" if fields[inside] else inside
-        elif value and inside:
+        elif value:
             fields[inside] = f"{fields[inside]}\n{_clean(value.group(1))}".lstrip("\n")
         elif line.strip():
-            return _bare(name, fields, lines[number:])
+            return fields, number
         else:
             inside = ""
-    return Record(name, fields, "", False)
+    return fields, len(lines)
 
 
-def _fenced(name: str, fields: "Mapping[str, str]", lines: "Sequence[str]", fence: str) -> Record:
-    end = next((number for number, line in enumerate(lines) if line.rstrip("\r") == fence), len(lines))
-    is_whole = any(_RULE.match(line) for line in lines[end:])
-    return Record(name, fields, "\n".join(lines[:end]), is_whole)
+def closing(lines: "Sequence[str]", start: int) -> Optional[int]:
+    """The number of the line that ends the fence which begins at line `start`; None when none does.
+
+    No line between the two holds as many backticks: `render_record` sees to that. Where one does, the text is bare or
+    was cut off, and what begins like a fence is a part of it: it must not swallow the items behind.
+    """
+    opened = _FENCE.match(lines[start]) if start < len(lines) else None
+    if not opened:
+        return None
+    fence = opened.group(1)
+    end = next((number for number in range(start + 1, len(lines)) if fence in lines[number]), None)
+    return end if end is not None and lines[end].rstrip("\r") == fence else None
 
 
 def _bare(name: str, fields: "Mapping[str, str]", lines: "Sequence[str]") -> Record:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from _archive.records import closing
+
 _HEADING = re.compile(r"^## (\S+)$")
 _FIELD = re.compile(r"^\*\*([A-Z][a-z ]+)\*\*: (.*)$")
-_FENCE = re.compile(r"^(`{3,})text$")
 
 
 @dataclass(frozen=True)
@@ -41,24 +42,21 @@ def _render(item: Archived) -> str:
 
 def read_archived(text: str) -> Iterator[Archived]:
     """The items of such a file, in order; everything else in it is passed over."""
-    name = fence = ""
+    lines, number, name = text.split("\n"), 0, ""
     fields: "dict[str, str]" = {}
-    held: "list[str]" = []
-    for line in text.split("\n"):
-        if fence and line != fence:
-            held.append(line)
-        elif fence:
+    while number < len(lines):
+        end = closing(lines, number) if name else None
+        if end is not None:
             yield Archived(
                 name,
-                "\n".join(held),
+                "\n".join(lines[number + 1 : end]),
                 fields.get("Original date", ""),
                 fields.get("Reason", ""),
                 fields.get("Merged into", ""),
             )
-            name, fence, fields, held = "", "", {}, []
-        elif found := _HEADING.match(line):
+            name, fields, number = "", {}, end
+        elif found := _HEADING.match(lines[number]):
             name, fields = found.group(1), {}
-        elif name and (found := _FIELD.match(line)):
+        elif name and (found := _FIELD.match(lines[number])):
             fields[found.group(1)] = found.group(2)
-        elif name and (found := _FENCE.match(line)):
-            fence = found.group(1)
+        number += 1

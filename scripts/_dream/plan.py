@@ -17,12 +17,15 @@ from _dream.clusters import clusters_of
 from _dream.notes import Night, Note, read_notes
 from _dream.size import HOOKS_HEADING, without
 from _dream.verdict import ARCHIVE, CHUNK, KEEP, Verdict, judge
+from _likeness import fingerprint
 from _observations import Entry, estimate_tokens, parse_log
 
 # What hook lines may take of the token target where the log is near it, and where there is room.
 HOOKS_SHARE, HOOKS_SHARE_WITH_ROOM = 0.1, 0.25
 HOOK_TOKENS = 40  # of one hook line, about
-NEW_HOOKS_SHARE = 0.5  # of what left: a night makes the log smaller also where there is room
+# New hook lines take what there is room for, as long as the log gets smaller by this share, which a rehearsed night
+# must reach before a real one (SPEC 12); where that cannot be, half of what left.
+LEAST_REDUCTION, NEW_HOOKS_SHARE = 0.1, 0.5
 MAX_CHUNKS = 12
 _REFERENCE = re.compile(r"\[ref: archive/(?:observations|chunks)/\d{4}-\d{2}-\d{2}\.md#([A-Za-z0-9-]+)\]\s*$")
 
@@ -84,9 +87,16 @@ class Plan:
         }
 
 
-def plan(log: str, night: Night, chunk_number: int = 0, in_archive: "frozenset[str]" = frozenset()) -> Plan:
+def plan(
+    log: str,
+    night: Night,
+    chunk_number: int = 0,
+    in_archive: "frozenset[str]" = frozenset(),
+    tokens_before: int = 0,
+) -> Plan:
     """The plan for a log. `chunk_number` is the highest that a chunk of this day has; `in_archive` the ids that the
-    archive holds: hook lines for them may go."""
+    archive holds: hook lines for them may go. `tokens_before` are those of the log before the night did anything to it,
+    0 where it has not."""
     entries = parse_log(log)
     verdicts = [judge(note, night.phase) for note in read_notes(log, night)]
     chunks = _chunks([found.note for found in verdicts], night, chunk_number) if night.phase > 1 else ()
@@ -101,13 +111,16 @@ def plan(log: str, night: Night, chunk_number: int = 0, in_archive: "frozenset[s
     verdicts = _down_to_target(verdicts, entries, hooks, night)
     gone = [found.note.item.position for found in verdicts if found.what != KEEP]
     rest = _tokens_without(entries, [*gone, *hooks])
+    before = tokens_before or estimate_tokens(log)
     wanted = sum(estimate_tokens(entries[place].raw + "\n") for place in hooks)
-    lines = sum(found.what == ARCHIVE for found in verdicts) + 2 * len(chunks)
-    wanted += min(HOOK_TOKENS * lines, most_new_hooks(_leaving(verdicts)))
+    lines = len({fingerprint(found.note.text) for found in verdicts if found.what == ARCHIVE}) + 2 * len(
+        chunks
+    )
+    wanted += min(HOOK_TOKENS * lines, most_new_hooks(_leaving(verdicts), before, rest + wanted))
     room = room_for_hooks(rest, night.token_target)
     after = rest + min(wanted, room)
     held = _held_by(verdicts, entries, rest) if after > night.token_target else {}
-    return Plan(night, tuple(verdicts), chunks, estimate_tokens(log), after, min(wanted, room), held)
+    return Plan(night, tuple(verdicts), chunks, before, after, min(wanted, room), held)
 
 
 def hooked_id(entry: Entry) -> str:
@@ -116,9 +129,10 @@ def hooked_id(entry: Entry) -> str:
     return found.group(1) if found else ""
 
 
-def most_new_hooks(tokens: int) -> int:
-    """Tokens that the hook lines may take for what left, which took `tokens`."""
-    return int(NEW_HOOKS_SHARE * tokens)
+def most_new_hooks(leaving: int, before: int, rest: int) -> int:
+    """Tokens that new hook lines may take, for what left and took `leaving` of the `before` that the log had; `rest`
+    are those of the log without them."""
+    return max(int(NEW_HOOKS_SHARE * leaving), int((1 - LEAST_REDUCTION) * before) - rest)
 
 
 def _leaving(verdicts: "Sequence[Verdict]") -> int:

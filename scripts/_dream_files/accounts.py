@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Callable
 
+from _dream import age_log
+from _dream.notes import Night
 from _dream.size import HOOKS_HEADING
-from _gate import mask_secrets
-from _gate.grounding import read_notes
+from _dream_files.wording import hook_text_problem
 from _gate.recorded import Recorded
-from _observations import Entry, Observation, count_words, is_date, parse_log, tidy
+from _observations import Entry, Observation, count_words, parse_log
 from _reflect.answer import Proposal
 from _reflect.gate import judge_proposals
 from _reflect.items import Item, is_tied_to_its_day, read_items
@@ -26,22 +27,22 @@ from _state import key_of, says_something
 ARCHIVED, CHUNKED, MERGED = "archived", "chunked", "merged"
 BY = "night"
 _REFERENCE = re.compile(r"\[ref: archive/(observations|chunks)/(\d{4}-\d{2}-\d{2})\.md#([A-Z0-9-]+)\]\s*$")
-_MAX_HOOK_CHARS = 500
 # Identifiers and the like; hooks are not counted.
 _MARGIN_WORDS = 20
-_LASTING = ("rule", "goal", "preference")
-_CRITICAL_FROM = 9.0
 
 
 @dataclass(frozen=True)
 class Shelves:
     """What the archive holds: the file of each observation and of each chunk, and the chunk that an observation is part
-    of. Files as "archive/observations/2026-11-30.md". `text_of` gives what an id of either kind says, with its days."""
+    of. Files as "archive/observations/2026-11-30.md". `text_of` gives what an id of either kind says, with its days,
+    `phrases_of` the search phrases for it; `holds` tells whether an entry is there in the words that it has now."""
 
     observations: "Mapping[str, str]"
     chunks: "Mapping[str, str]"
     chunk_of: "Mapping[str, str]"
     text_of: "Callable[[str], str]"
+    phrases_of: "Callable[[str], tuple[str, ...]]"
+    holds: "Callable[[Entry], bool]"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def account(base: str, current: str, draft: str, shelves: Shelves, now: datetime
     _judge_missing(
         told, before, parse_log(current), after, read_items(draft, now, zone), items, merged, shelves
     )
-    _judge_changed(told, by_id, after)
+    _judge_changed(told, base, current, after, Night(now, zone))
     _judge_size(told, before, after)
     return told
 
@@ -115,19 +116,13 @@ def _judge_new(
 
 def hook_problem(entry: Entry, shelves: Shelves) -> str:
     """Why a hook must not stand in the log, "" when it may: the archive has to hold what it refers to, and that has to
-    say every number, date, path and address that the hook says."""
+    say all that the hook says."""
     found = _REFERENCE.search(entry.raw)
     shelf = shelves.observations if found and found.group(1) == "observations" else shelves.chunks
     if not found or shelf.get(found.group(3)) != f"archive/{found.group(1)}/{found.group(2)}.md":
         return "the archive does not hold what it refers to"
-    said, source = entry.raw[: found.start()].replace("*", ""), shelves.text_of(found.group(3))
-    if len(said) > _MAX_HOOK_CHARS:
-        return f"a hook has at most {_MAX_HOOK_CHARS} characters"
-    if mask_secrets(said)[1]:
-        return "it holds a secret"
-    days = [date.fromisoformat(day) for day in re.findall(r"\d{4}-\d{2}-\d{2}", source) if is_date(day)]
-    problem = read_notes([source], days).problem(tidy(said))
-    return f"what it refers to does not say all of it ({problem})" if problem else ""
+    name = found.group(3)
+    return hook_text_problem(entry.raw[: found.start()], shelves.text_of(name), shelves.phrases_of(name))
 
 
 def _sources_of(observation: "Observation | None") -> "tuple[str, ...]":
@@ -212,7 +207,7 @@ def _departure(
     shelves: Shelves,
 ) -> "Departure | None":
     name = item.observation.id
-    if name and name in shelves.observations:
+    if name and name in shelves.observations and shelves.holds(entry):
         if name in shelves.chunk_of:
             return Departure(
                 entry, name, CHUNKED, f"part of {shelves.chunk_of[name]}", shelves.chunk_of[name]
@@ -234,23 +229,33 @@ def _line_of(entries: "Sequence[Entry]", position: int) -> int:
 # What is changed -----------------------------------------------------------------------------------------------------
 
 
-def _judge_changed(told: Account, by_id: "Mapping[str, Item]", after: "Sequence[Entry]") -> None:
-    """Metadata may follow age; it may not take from what is lasting or critical what keeps it."""
+def _judge_changed(told: Account, base: str, current: str, after: "Sequence[Entry]", night: Night) -> None:
+    """What stays, stays to the letter, its metadata included: only its weight may be what age has made of it. Of date
+    lines, which are judged nowhere else, there may be no other ones."""
+    allowed: "set[tuple[tuple[str, ...], str]]" = set()
+    days: "set[str]" = set()
+    for text in (base, current, age_log(base, night).log):
+        allowed.update((key_of(entry), _without_ends(entry)) for entry in parse_log(text))
+        days.update(_without_ends(entry) for entry in parse_log(text) if entry.kind == "date")
+    keys = {key for key, _raw in allowed}
     seen: "set[str]" = set()
+    line = 1
     for entry in after:
-        new = entry.observation
-        if new is None or new.id not in by_id:
-            continue
-        old = by_id[new.id].observation
-        if new.id in seen:
-            told.problems.append(f"{new.id} stands twice")
-        seen.add(new.id)
-        if new.type != old.type and old.type in _LASTING:
-            told.problems.append(f"{new.id} is a {old.type} and was made something else")
-        if new.importance < _CRITICAL_FROM <= old.importance:
-            told.problems.append(f"{new.id} is critical and was made less")
-        if old.ttl == "never" and new.ttl != "never":
-            told.problems.append(f"{new.id} was never to go, and its ttl was taken away")
+        if entry.kind == "date" and _without_ends(entry) not in days:
+            told.problems.append(f"line {line}: it is not from the log")
+        name = entry.observation.id if entry.observation else ""
+        if name and name in seen:
+            told.problems.append(f"{name} stands twice")
+        seen.add(name)
+        key = key_of(entry)
+        if entry.observation and key in keys and (key, _without_ends(entry)) not in allowed:
+            told.problems.append(f"line {line}: {name or 'it'} has other metadata than in the log")
+        line += entry.raw.count("\n") + 1
+
+
+def _without_ends(entry: Entry) -> str:
+    """The text of an entry without what editors change at the ends of lines."""
+    return "\n".join(line.rstrip() for line in entry.raw.split("\n"))
 
 
 def _judge_size(told: Account, before: "Sequence[Entry]", after: "Sequence[Entry]") -> None:

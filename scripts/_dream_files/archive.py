@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from _archive import (
@@ -21,14 +23,14 @@ from _dream.notes import Note, read_notes
 from _dream_files import kept
 from _dream_files.desk import SHELVES, Desk, inside, is_name
 from _dream_files.payload import check, read_payload
-from _dream_files.rehearsal import rehearse
+from _dream_files.rehearsal import rehearse, rehearsed
+from _dream_files.wording import finding_problem, topic_problem
 from _errors import RefusedError
 from _files import decode, read_bytes
 from _gate import mask_secrets
-from _gate.grounding import read_notes as read_ground
 from _likeness import features, fingerprint, says_the_same
-from _observations import is_date, tidy
-from _state import Filing, file_away
+from _observations import Entry, children_of, is_date, parse_log, tidy
+from _state import Filing, file_away, key_of
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,33 @@ def items_of(desk: Desk, command: str) -> "Iterator[Filed]":
             yield Filed(path, record)
 
 
-def archived(desk: Desk, command: str = "archive") -> "dict[str, Filed]":
-    """The same by id; of an id that is there twice, the first."""
+def archived(
+    desk: Desk, command: str = "archive", live: "Mapping[str, Entry]" = MappingProxyType({})
+) -> "dict[str, Filed]":
+    """The same by id. Of an id that is there twice the one that says what the entry in `live` says, else the first."""
     found: "dict[str, Filed]" = {}
     for filed in items_of(desk, command):
-        found.setdefault(filed.record.id, filed)
+        name = filed.record.id
+        if name not in found or (
+            name in live and is_copy(filed.record, live[name]) and not is_copy(found[name].record, live[name])
+        ):
+            found[name] = filed
     return found
+
+
+def is_copy(record: Record, entry: Entry) -> bool:
+    """Whether an item of the archive says all that an entry of the log says now, its children included. Items of other
+    editions may have other marks around the text."""
+    kept_entry = record.entry
+    if kept_entry is not None:
+        return key_of(kept_entry)[3:] == key_of(entry)[3:]
+    says = [entry.observation.text if entry.observation else entry.raw, *children_of(entry)]
+    return all(fingerprint(line) in fingerprint(record.text) for line in says)
+
+
+def entries_of(log: str) -> "dict[str, Entry]":
+    """The observations of a log by id."""
+    return {one.observation.id: one for one in parse_log(log) if one.observation and one.observation.id}
 
 
 def reference(desk: Desk, path: Path, name: str) -> str:
@@ -77,15 +100,22 @@ def archive(desk: Desk, file: str, given: "str | None") -> Result:
         "phase_2" if desk.config.dream_phase > 1 else "",
     )
     with desk.holding_memory():
-        there = archived(desk)
         live = {note.id: note for note in read_notes(desk.log(), desk.night())}
+        there = archived(desk, "archive", {name: note.entry for name, note in live.items()})
         items = _once_each(payload["items"])
+        there = {
+            name: filed for name, filed in there.items() if not _is_outdated(filed, live.get(name), path)
+        }
         refuse_any(_problem_of(item, live, there) for item in items)
         new = [item for item in items if item["id"] not in there]
         text = "".join(_render(desk, item, live[item["id"]]) for item in new)
         if new and not desk.pretends:
             file_text(desk, path, text, f"# Archived observations, {path.stem}\n\n")
-    rehearse(desk, archived={item["id"]: live[item["id"]].written_importance for item in new})
+    rehearse(
+        desk,
+        archived={item["id"]: live[item["id"]].written_importance for item in new},
+        hooks={item["id"]: list(filter(None, map(plain, item.get("hooks", ())))) for item in new},
+    )
     places = {item["id"]: there[item["id"]].path if item["id"] in there else path for item in items}
     return done(
         desk, path, len(new), len(items), {name: reference(desk, at, name) for name, at in places.items()}
@@ -107,6 +137,8 @@ def _problem_of(item: "dict[str, Any]", live: "dict[str, Note]", there: "dict[st
     """Why an item cannot be archived, "" when it can be or is."""
     name, filed, note = item["id"], there.get(item["id"]), live.get(item["id"])
     if filed is not None:
+        if note is not None and not is_copy(filed.record, note.entry):
+            return f"{name} was archived today with a different text: it has to stay until tomorrow"
         entry = filed.record.entry
         says = entry.observation.text if entry and entry.observation else filed.record.text
         return "" if _is_text_of(item["full_text"], says) else f"{name} is archived with a different text"
@@ -117,6 +149,12 @@ def _problem_of(item: "dict[str, Any]", live: "dict[str, Note]", there: "dict[st
     if not _is_text_of(item["full_text"], note.item.observation.text):
         return f"{name} has a different text in the log"
     return ""
+
+
+def _is_outdated(filed: Filed, note: "Note | None", path: Path) -> bool:
+    """Whether the archive has it in other words than the log, from a time before: then it is archived anew. Not into
+    the same file, where one could not be told from the other."""
+    return note is not None and filed.path != path and not is_copy(filed.record, note.entry)
 
 
 def _is_text_of(given: str, text: str) -> bool:
@@ -186,7 +224,8 @@ def chunk(desk: Desk, file: str, given: "str | None") -> Result:
         there, sources = archived(desk, "chunk"), archived(desk)
         live = {note.id: note for note in read_notes(desk.log(), desk.night())}
         chunks: "list[dict[str, Any]]" = payload["chunks"]
-        refuse_any(_problem_of_chunk(one, live, sources, there) for one in chunks)
+        phrases = phrases_of(desk, sources)
+        refuse_any(_problem_of_chunk(one, live, sources, there, phrases) for one in chunks)
         new = [one for one in {one["id"]: one for one in chunks}.values() if one["id"] not in there]
         text = "".join(_render_chunk(desk, one, sources) for one in new)
         if new and not desk.pretends:
@@ -199,7 +238,11 @@ def chunk(desk: Desk, file: str, given: "str | None") -> Result:
 
 
 def _problem_of_chunk(
-    one: "dict[str, Any]", live: "dict[str, Note]", sources: "dict[str, Filed]", there: "dict[str, Filed]"
+    one: "dict[str, Any]",
+    live: "dict[str, Note]",
+    sources: "dict[str, Filed]",
+    there: "dict[str, Filed]",
+    phrases: "Mapping[str, tuple[str, ...]]",
 ) -> str:
     """Why a chunk cannot be written, "" when it can be or is."""
     name, filed, finding = one["id"], there.get(one["id"]), plain(one["finding"])
@@ -214,20 +257,28 @@ def _problem_of_chunk(
     fixed = [source for source in one["source_ids"] if source in live and _stays(live[source])]
     if fixed:
         return f"{name}: these must stay as they are: {', '.join(fixed[:10])}"
-    texts = [live[x].text if x in live else sources[x].record.text for x in one["source_ids"]]
-    invented = ground_problem(finding, texts, [one["date_range_start"], one["date_range_end"]])
-    return f"{name}: its finding is not in its sources ({invented})" if invented else ""
+    texts = [live[x].text if x in live else _said(sources[x].record) for x in one["source_ids"]]
+    invented = finding_problem(finding, texts, [one["date_range_start"], one["date_range_end"]])
+    if invented:
+        return f"{name}: its finding is not in its sources ({invented})"
+    known = [phrase for source in one["source_ids"] for phrase in phrases.get(source, ())]
+    strange = topic_problem(plain(one["topic"]), texts, known)
+    return f"{name}: its topic is not in its sources ({strange})" if strange else ""
+
+
+def phrases_of(desk: Desk, sources: "Mapping[str, Filed]") -> "dict[str, tuple[str, ...]]":
+    """By id, the search phrases that the archive has, or in read-only mode would have."""
+    noted = rehearsed(desk)["hooks"] if desk.pretends == "read_only" else {}
+    found = {name: tuple(map(str, phrases)) for name, phrases in noted.items()}
+    return {**found, **{name: filed.record.list_of("Hooks") for name, filed in sources.items()}}
+
+
+def _said(record: Record) -> str:
+    return re.sub("<!--.*?-->", "", record.text)
 
 
 def _stays(note: Note) -> bool:
     return note.protected in ("provisional", "critical", "rule", "goal", "never", "future")
-
-
-def ground_problem(text: str, sources: "Sequence[str]", days: "Sequence[str]") -> str:
-    """Why a text has a number, path, address or date that no source has; "" when it has none."""
-    from datetime import date
-
-    return read_ground(list(sources), [date.fromisoformat(day) for day in days if is_date(day)]).problem(text)
 
 
 def _render_chunk(desk: Desk, one: "dict[str, Any]", sources: "dict[str, Filed]") -> str:

@@ -70,13 +70,13 @@ def check_places(desk: Desk) -> None:
 
 
 def make_folders(desk: Desk) -> "dict[str, Any]":
-    """The folders of the night, and a favorites.md in the workspace when there is none."""
+    """The folders of the night, and a favorites.md in the workspace when there is none; in read-only mode no file."""
     for shelf in SHELVES.values():
         top = desk.memory if shelf.folder[0] == "memory" else desk.config.workspace / shelf.folder[0]
         private_folder(top.joinpath(*shelf.folder[1:]))
     private_folder(desk.memory / "archive" / "reflections")
     favorites = desk.config.workspace / FAVORITES
-    is_new = read_bytes(favorites) is None
+    is_new = not desk.pretends and read_bytes(favorites) is None
     if is_new:
         replace_file(favorites, _FAVORITES_HEAD.encode())
     return {"favorites_created": is_new}

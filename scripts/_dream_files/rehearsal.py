@@ -17,6 +17,7 @@ def rehearse(
     archived: "Optional[dict[str, float]]" = None,
     chunked: "Optional[dict[str, str]]" = None,
     tokens: Optional[int] = None,
+    hooks: "Optional[dict[str, list[str]]]" = None,
 ) -> None:
     """Note what would have happened; nothing outside of read-only mode, and nothing in a dry run."""
     night = kept.newest(desk)
@@ -25,14 +26,15 @@ def rehearse(
     told = rehearsed(desk)
     told["archived"].update(archived or {})
     told["chunked"].update(chunked or {})
+    told["hooks"].update(hooks or {})
     if tokens is not None:
         told["tokens"] = tokens
     replace_file(night.folder / _NAME, json.dumps(told).encode())
 
 
 def rehearsed(desk: Desk) -> "dict[str, Any]":
-    """What was noted of the night that is under way: "archived" (importance by id), "chunked" (chunk by id) and
-    "tokens" of the log afterwards (None: it was not drafted)."""
+    """What was noted of the night that is under way: "archived" (importance by id), "chunked" (chunk by id),
+    "hooks" (search phrases by id) and "tokens" of the log afterwards (None: it was not drafted)."""
     night = kept.newest(desk)
     data = read_bytes(night.folder / _NAME) if night is not None and night.status == kept.OPEN else None
     try:
@@ -41,6 +43,7 @@ def rehearsed(desk: Desk) -> "dict[str, Any]":
             "archived": dict(found.get("archived", {})),
             "chunked": dict(found.get("chunked", {})),
             "tokens": found.get("tokens"),
+            "hooks": dict(found.get("hooks", {})),
         }
     except (ValueError, TypeError, AttributeError):
-        return {"archived": {}, "chunked": {}, "tokens": None}
+        return {"archived": {}, "chunked": {}, "tokens": None, "hooks": {}}

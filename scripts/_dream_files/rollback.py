@@ -1,7 +1,8 @@
 """rollback: exactly the bytes that preflight kept, and behind them what others have added to the log since.
 
 Files that were not there go away again. A line that was added to the log meanwhile, by the observer or by a person, is
-appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not. What the files were
+appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not, and neither is what
+others made of lines that come back. Where a person has reworded an observation, the new words stay. What the files were
 before the rollback is kept beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other
 file, and no repository.
 """
@@ -20,29 +21,45 @@ from _dream_files.update import refresh
 from _dream_files.validate import LEAVES, entry_ids
 from _errors import RefusedError
 from _files import decode, encode, read_bytes, remove_file, replace_file
-from _ledger import read_ledger
+from _ledger import facts_of, read_ledger
 from _memory import iso
-from _observations import Entry, parse_log
-from _state import Filing, additions, file_away, with_entries
+from _observations import Entry, observations_in, parse_log
+from _state import Filing, additions, file_away, key_of, with_entries
 
 _REFLECTIONS = "archive/reflections/"
 
 
-def rollback(desk: Desk) -> Result:
-    """Undo the last night. One that is undone already stays so."""
+def rollback(desk: Desk, force: bool = True) -> Result:
+    """Undo the last night. One that is undone already stays so. One that ended on an earlier day, since when much may
+    have changed, is refused without `force`."""
     with desk.holding_memory():
         night = kept.newest(desk)
         if night is None:
             raise RefusedError("nothing was kept that could be put back", "preflight keeps it")
         if night.status == kept.UNDONE:
             return Result("ok", "already_undone", {"run": night.name, "restored": 0, "added_since": 0})
+        if not force and night.status != kept.OPEN and night.day != desk.today:
+            raise RefusedError(
+                f"the last night is of {night.day}, and it is {night.status}: memory has changed since",
+                "restore ID brings one observation back; rollback --force undoes that night all the same",
+            )
         parts = {name: night.bytes_of(name) for name in night.files}  # all of them whole, or nothing is done
         base, current = decode(parts[kept.LOG] or b""), desk.log()
-        late = _added_by_others(desk, base, current)
-        new = with_entries(base, late) if late else base
-        rows = _rows(desk, base, new)
+        made = _made_of(desk, base, current)
+        reworded = _reworded(base, current)
+        late = _added_by_others(base, current, made)
+        again = _deleted_by_hand(desk, base, current)
+        new = "\n".join(reworded.get(id_of(entry), entry).raw for entry in parse_log(base))
+        new = with_entries(new, late) if late else new
+        rows = _rows(desk, made, new)
         restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
-        facts = {"run": night.name, "restored": len(restored), "added_since": len(late)}
+        facts = {
+            "run": night.name,
+            "restored": len(restored),
+            "added_since": len(late),
+            "reworded_since": sorted(reworded),
+            "deleted_since": again,  # and back now
+        }
         if desk.pretends:
             return Result("skipped", desk.pretends, facts)
         keep_aside(desk, night)
@@ -66,26 +83,55 @@ def keep_aside(desk: Desk, night: Snapshot) -> None:
             replace_file(aside, data)
 
 
-def _added_by_others(desk: Desk, base: str, current: str) -> "list[Entry]":
-    """What is in the log, was not at preflight, and was not made by the night. Of an entry with an id that preflight's
-    log has, that log's version comes back."""
-    made = {
-        str(row.get("id"))
-        for row in read_ledger(desk.places.ledger, "observed")
-        if row.get("trigger") == "night"
+def id_of(entry: Entry) -> str:
+    """The id of an observation; "" for any other entry."""
+    return entry.observation.id if entry.observation else ""
+
+
+def _made_of(desk: Desk, base: str, current: str) -> "set[str]":
+    """The lines that stand for others which come back: those that the night made, and those that the reflector has
+    made since of nothing but such lines. One that a person has reworded since is the person's."""
+    prints = {one.id: facts_of(one)["fp"] for one in observations_in(parse_log(current)) if one.id}
+    back = entry_ids(parse_log(base))
+    made: "set[str]" = set()
+    for row in read_ledger(desk.places.ledger, "observed"):
+        name, sources = str(row.get("id")), set(map(str, row.get("from_ids") or ()))
+        is_covered = bool(sources) and sources <= back | made
+        is_reworded = name in prints and prints[name] != row.get("fp", prints[name])
+        if (row.get("trigger") == "night" or is_covered) and name not in back and not is_reworded:
+            made.add(name)
+    return made
+
+
+def _reworded(base: str, current: str) -> "dict[str, Entry]":
+    """By id, the observations of preflight's log that say something else now: no night does that."""
+    old = {id_of(entry): entry for entry in parse_log(base) if id_of(entry)}
+    return {
+        id_of(entry): entry
+        for entry in parse_log(current)
+        if id_of(entry) in old and key_of(entry)[3:] != key_of(old[id_of(entry)])[3:]
     }
+
+
+def _deleted_by_hand(desk: Desk, base: str, current: str) -> "list[str]":
+    """The ids that are gone from the log and that nothing has accounted for: they come back, and are told."""
+    gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
+    said = {str(row.get("id", "")): str(row.get("e")) for row in read_ledger(desk.places.ledger)}
+    return sorted(name for name in gone if said.get(name) not in LEAVES)
+
+
+def _added_by_others(base: str, current: str, made: "set[str]") -> "list[Entry]":
+    """What is in the log, was not at preflight, and was not `made` of it."""
     old = entry_ids(parse_log(base))
     return [
         entry
         for entry in additions(base, current)
-        if entry.kind != "hook"
-        and entry.raw.strip() != HOOKS_HEADING
-        and not (entry.observation and entry.observation.id in made | old)
+        if entry.kind != "hook" and entry.raw.strip() != HOOKS_HEADING and id_of(entry) not in made | old
     ]
 
 
-def _rows(desk: Desk, base: str, new: str) -> "list[dict[str, Any]]":
-    """What the ledger has to be told: what is live again, and which lines of the night are gone."""
+def _rows(desk: Desk, made: "set[str]", new: str) -> "list[dict[str, Any]]":
+    """What the ledger has to be told: what is live again, and which of the lines made of it are gone."""
     at = iso(desk.run.now)
     last = {str(row.get("id", "")): row for row in read_ledger(desk.places.ledger) if row.get("id")}
     live = entry_ids(parse_log(new))
@@ -96,8 +142,8 @@ def _rows(desk: Desk, base: str, new: str) -> "list[dict[str, Any]]":
     ]
     rows += [
         {"e": "removed", "at": at, "id": name, "why": ROLLBACK}
-        for name, row in sorted(last.items())
-        if row.get("e") == "observed" and row.get("trigger") == "night" and name not in live
+        for name in sorted(made - live)
+        if last[name].get("e") not in LEAVES
     ]
     return rows
 

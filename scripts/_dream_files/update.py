@@ -8,18 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from _account import read_files, sha_of
 from _archive import Archived, Block, block_for, render_archived
 from _cli import Result
 from _dream_files import kept
 from _dream_files.accounts import ARCHIVED, BY, CHUNKED, MERGED, Account, Departure, Shelves, account
-from _dream_files.archive import Filed, archived
+from _dream_files.archive import Filed, archived, entries_of, is_copy, phrases_of
 from _dream_files.desk import Desk
 from _dream_files.rehearsal import rehearse, rehearsed
 from _errors import ConfigError, RefusedError
 from _files import decode, encode, read_bytes
 from _ledger import facts_of
 from _memory import iso, refresh_brief
-from _observations import estimate_tokens, next_ids, observations_in, parse_log, render_line
+from _observations import Entry, estimate_tokens, next_ids, observations_in, parse_log, render_line
 from _state import Filing, file_away, key_of, load_state, redrafted, save_state
 
 MAX_DRAFT_BYTES = 20_000_000
@@ -39,9 +40,9 @@ def update_observations(desk: Desk, file: str) -> Result:
         draft, highest = _with_merged_lines(desk, draft, told, current)
         new = redrafted(base, draft, current)
         leaving = _still_there(told.departures, current, new)
-        change = _filing(desk, current, new, leaving, told, highest, night.name)
+        change = _filing(desk, base, current, new, leaving, told, highest, night.name)
         if not desk.pretends:
-            if new != current:
+            if new != current or change.rows:
                 file_away(desk.places, change)
             refresh(desk)
     rehearse(desk, tokens=estimate_tokens(new))
@@ -80,8 +81,10 @@ def shelves_of(desk: Desk, base: str) -> Shelves:
     chunks = archived(desk, "chunk")
     chunk_of = {name: found.record.id for found in chunks.values() for name in found.record.source_ids}
     chunk_of.update(noted["chunked"])
-    there = {**archived(desk), **chunks}
+    entries = entries_of(base)
+    there = {**archived(desk, "archive", entries), **chunks}
     live = {one.id: one for one in observations_in(parse_log(base)) if one.id}
+    phrases = phrases_of(desk, there)
 
     def text_of(name: str) -> str:
         if name in there:
@@ -90,6 +93,14 @@ def shelves_of(desk: Desk, base: str) -> Shelves:
             return f"{record.fields.get('Topic', '')}\n{re.sub('<!--.*?-->', '', record.text)}\n{when}"
         sources = [name, *(source for source, chunk in chunk_of.items() if chunk == name)]
         return "\n".join(f"{live[one].text}\n{live[one].date}" for one in sources if one in live)
+
+    def phrases_for(name: str) -> "tuple[str, ...]":
+        parts = [one for one, chunk in chunk_of.items() if chunk == name]
+        return tuple(phrase for one in (name, *parts) for phrase in phrases.get(one, ()))
+
+    def holds(entry: Entry) -> bool:
+        name = entry.observation.id if entry.observation else ""
+        return name in noted["archived"] or (name in there and is_copy(there[name].record, entry))
 
     return Shelves(
         {
@@ -106,6 +117,8 @@ def shelves_of(desk: Desk, base: str) -> Shelves:
         },
         chunk_of,
         text_of,
+        phrases_for,
+        holds,
     )
 
 
@@ -154,6 +167,7 @@ def _still_there(departures: "Iterable[Departure]", current: str, new: str) -> "
 
 def _filing(
     desk: Desk,
+    base: str,
     current: str,
     new: str,
     leaving: "list[Departure]",
@@ -171,7 +185,8 @@ def _filing(
         for line, names in told.merged.values()
         if line.id not in known
     ]
-    there = archived(desk)
+    there = archived(desk, "archive", entries_of(base))
+    rows += _taken_by_others(desk, base, current, night)
     rows += [
         {
             "e": found.how,
@@ -187,16 +202,38 @@ def _filing(
     return Filing(blocks, (current, new), tuple(rows), highest)
 
 
+def _taken_by_others(desk: Desk, base: str, current: str, night: str) -> "list[dict[str, Any]]":
+    """Rows for what this night archived and somebody else, such as the reflector, took out of the log before it could
+    leave: it lies in both places, and rightly so."""
+    ledger, live = read_files(desk.places).ledger, entries_of(current)
+    gone = {name: entry for name, entry in entries_of(base).items() if name not in live}
+    rows: "list[dict[str, Any]]" = []
+    for name, filed in archived(desk, "archive", gone).items():
+        where = filed.path.relative_to(desk.memory).as_posix()
+        known = ledger.get(name)
+        if name not in gone or known is None or known.state not in (MERGED, ARCHIVED) or known.where == where:
+            continue
+        if where in kept.open_night(desk).files and is_copy(filed.record, gone[name]):
+            why = filed.record.fields.get("Archived reason", "")
+            row = {"e": ARCHIVED, "at": iso(desk.run.now), "id": name, "by": BY, "night": night}
+            rows.append({**row, "why": why, "in": where, "sha": sha_of(filed.record.text)})
+    return rows
+
+
 def _whereabouts(
     desk: Desk, found: Departure, there: "Mapping[str, Filed]", into: "Mapping[str, str]"
 ) -> "dict[str, str]":
     """Why an observation left, in which file below memory/ it lies, and what it is a part of or lives on in."""
     filed = there.get(found.id)
-    lies = f"archive/observations/{filed.path.name}" if filed else ""
+    lies, sha = (f"archive/observations/{filed.path.name}", sha_of(filed.record.text)) if filed else ("", "")
     if found.how == ARCHIVED:
-        return {"why": filed.record.fields.get("Archived reason", "") if filed else "", "in": lies}
+        return {
+            "why": filed.record.fields.get("Archived reason", "") if filed else "",
+            "in": lies,
+            "sha": sha,
+        }
     if found.how == CHUNKED:
-        return {"why": found.why, "in": lies, "into": found.into}
+        return {"why": found.why, "in": lies, "into": found.into, "sha": sha}
     line = into.get(found.id, found.into)
     named = line if line.startswith("OBS-") else ""  # a line without id is named in the archive by its text
     return {"why": found.why, "in": f"archive/reflections/{desk.today}.md", "into": named}

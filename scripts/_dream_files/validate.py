@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -13,7 +14,7 @@ from _cli import Result
 from _dream.plan import plan
 from _dream.weight import CRITICAL_FROM
 from _dream_files import kept
-from _dream_files.archive import Filed, items_of
+from _dream_files.archive import Filed, is_copy, items_of
 from _dream_files.desk import Desk
 from _dream_files.kept import Snapshot
 from _dream_files.rehearsal import rehearsed
@@ -37,20 +38,30 @@ class Findings:
     unaccounted: "list[str]" = field(default_factory=list)
 
 
-def validate(desk: Desk) -> Result:
-    """Check the gates; a night that passes them all is marked as valid, and stays so."""
+@dataclass(frozen=True)
+class Copy:
+    """An item of the archive, and whether this night has put it there."""
+
+    filed: Filed
+    is_new: bool
+
+
+def validate(desk: Desk, goes_on: bool = False) -> Result:
+    """Check the gates; a night that passes them all is marked as valid, and stays so: unless it `goes_on`, because a
+    run that was out of time has more to do."""
     with desk.holding_memory():
         night = kept.newest(desk)
         found = Findings()
         log = desk.log()
         base = decode(night.bytes_of(kept.LOG) or b"") if night else log
         account = account_of(read_files(desk.places))
-        there = _check_files(desk, found, night, account)
-        _check_critical(desk, found, night, there, base, log)
+        there = _check_files(desk, found, night)
+        _check_critical(desk, found, there, base, log)
         _check_accounted(desk, found, account, there, base, log)
         tokens = _check_tokens(desk, found, log)
         passed = all(found.gates.values())
-        if passed and night is not None and night.status == kept.OPEN and not desk.pretends:
+        is_open = night is not None and night.status == kept.OPEN
+        if passed and night is not None and is_open and not goes_on and not desk.pretends:
             kept.mark(night, kept.VALID)
     facts = _facts(desk, found, night, base, tokens, passed)
     if passed:
@@ -84,33 +95,36 @@ def _facts(
     return facts
 
 
-def _check_files(
-    desk: Desk, found: Findings, night: Optional[Snapshot], account: Account
-) -> "dict[str, Filed]":
+def _check_files(desk: Desk, found: Findings, night: Optional[Snapshot]) -> "list[Copy]":
     """Every file that the night wrote is whole and can be read; those of other editions may have any shape. Returns
-    what the archive of observations holds."""
+    what the archive of observations and chunks holds."""
     wrong = []
     if b"\0" in (read_bytes(desk.places.observations) or b""):
         wrong.append("observations.md holds NUL bytes")
-    there: "dict[str, Filed]" = {}
-    for command in ("archive", "chunk"):
-        for filed in items_of(desk, command):
-            is_ours = night is None or filed.path.relative_to(desk.memory).as_posix() in night.files
-            if is_ours and not filed.record.is_whole:
-                wrong.append(f"{filed.path.name} ends in the middle of {filed.record.id}")
-            there.setdefault(filed.record.id, filed)
-    # What was archived, brought back and archived again stands in two files, and rightly so.
-    wrong += [
-        f"{one.id} stands twice in the archive" for one in account.faults if one.kind == "archived_twice"
-    ]
+    old = {} if night is None else {name: _ids_kept(night, name) for name in night.files}
+    there: "list[Copy]" = []
+    times: "Counter[tuple[str, str]]" = Counter()
+    for filed in (*items_of(desk, "archive"), *items_of(desk, "chunk")):
+        name, where = filed.record.id, filed.path.relative_to(desk.memory).as_posix()
+        is_ours = night is None or where in old
+        if is_ours and not filed.record.is_whole:
+            wrong.append(f"{filed.path.name} ends in the middle of {name}")
+        if is_ours:
+            times[where, name] += 1
+        there.append(Copy(filed, where in old and name not in old[where]))
+    # In two files it stands twice when it was brought back and archived again, or when others archived it as well.
+    wrong += [f"{name} stands twice in the archive" for (_where, name), many in times.items() if many > 1]
     found.gates["files_parse"] = not wrong
     found.notes += wrong[:20]
     return there
 
 
-def _check_critical(
-    desk: Desk, found: Findings, night: Optional[Snapshot], there: "dict[str, Filed]", base: str, log: str
-) -> None:
+def _ids_kept(night: Snapshot, name: str) -> "set[str]":
+    """The ids that a file of the archive had when the night kept it."""
+    return {record.id for record in read_records(decode(night.bytes_of(name) or b""))}
+
+
+def _check_critical(desk: Desk, found: Findings, there: "list[Copy]", base: str, log: str) -> None:
     """What is critical is in the log, or lives on in another line of it."""
     live = {one.id for one in observations_in(parse_log(log)) if one.id}
     gone = _last_rows(desk)
@@ -121,28 +135,22 @@ def _check_critical(
             and gone.get(one.id) not in ("merged", "removed", "forgotten")
         ):
             found.critical.append(one.id or "without id")
-    for name, importance in _archived_since(desk, night, there):
+    for name, importance in _archived_since(desk, there):
         if importance >= CRITICAL_FROM and name not in found.critical and name not in live:
             found.critical.append(name)
     found.gates["no_critical_archived"] = not found.critical
     found.notes += [f"critical and archived: {name}" for name in found.critical[:20]]
 
 
-def _archived_since(
-    desk: Desk, night: Optional[Snapshot], there: "dict[str, Filed]"
-) -> "Iterable[tuple[str, float]]":
+def _archived_since(desk: Desk, there: "list[Copy]") -> "Iterable[tuple[str, float]]":
     """(id, importance) of what the archive has had since preflight; in read-only mode of what it would have had."""
     if desk.config.read_only:
         yield from ((name, float(weight)) for name, weight in rehearsed(desk)["archived"].items())
         return
-    before = "" if night is None else "\n".join(decode(night.bytes_of(name) or b"") for name in night.files)
-    old = {record.id for record in read_records(before)}
-    touched = set(night.files) if night else set()
-    for name, filed in there.items():
-        is_new = filed.path.relative_to(desk.memory).as_posix() in touched and name not in old
-        entry = filed.record.entry
-        if is_new and entry is not None and entry.observation is not None:
-            yield name, entry.observation.importance
+    for copy in there:
+        entry = copy.filed.record.entry
+        if copy.is_new and entry is not None and entry.observation is not None:
+            yield copy.filed.record.id, entry.observation.importance
 
 
 def _last_rows(desk: Desk) -> "dict[str, str]":
@@ -151,19 +159,26 @@ def _last_rows(desk: Desk) -> "dict[str, str]":
 
 
 def _check_accounted(
-    desk: Desk, found: Findings, account: Account, there: "dict[str, Filed]", base: str, log: str
+    desk: Desk, found: Findings, account: Account, there: "list[Copy]", base: str, log: str
 ) -> None:
     """Each observation of preflight is in the log, in the archive, or the ledger says where it went."""
     now = parse_log(log)
     live = {one.id for one in observations_in(now) if one.id}
     keys = {key_of(entry) for entry in now}
     said = _last_rows(desk)
-    kept_texts = set(there) | _reflected(desk)
+    copies: "dict[str, list[Copy]]" = {}
+    for copy in there:
+        copies.setdefault(copy.filed.record.id, []).append(copy)
+    reflected = _reflected(desk)
     for entry in parse_log(base):
         if entry.observation is None or key_of(entry) in keys or entry.observation.id in live:
             continue
         name = entry.observation.id
-        if not name or (said.get(name) not in LEAVES) or not _is_kept(name, said[name], kept_texts):
+        how = said.get(name) if name else ""
+        is_kept = (
+            how in ("removed", "forgotten") or name in reflected or _has_copy(entry, copies.get(name, ()))
+        )
+        if how not in LEAVES or not is_kept:
             found.unaccounted.append(
                 name or f"an observation of {entry.observation.date or 'no date'} without id"
             )
@@ -174,8 +189,10 @@ def _check_accounted(
     found.notes += [f"unaccounted for: {name}" for name in found.unaccounted[:20]]
 
 
-def _is_kept(name: str, how: str, kept_texts: "set[str]") -> bool:
-    return how in ("removed", "forgotten") or name in kept_texts
+def _has_copy(entry: Entry, copies: "Iterable[Copy]") -> bool:
+    """Whether the archive has it as it is: what this night put there is what the log said then; what was there before
+    has to say the same."""
+    return any(copy.is_new or is_copy(copy.filed.record, entry) for copy in copies)
 
 
 def _reflected(desk: Desk) -> "set[str]":

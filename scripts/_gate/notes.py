@@ -63,12 +63,17 @@ def problem_with(text: str) -> str:
         return "echo"
     if not any(character.isalpha() for character in text):
         return "not_a_note"
-    plain = re.sub(r"\S*[/?@]\S*", "address", text)
-    fields = _METADATA.findall(plain)
-    technical = any("=" in field or _TECHNICAL.match(field) for field in fields)
-    if technical and len(_METADATA.sub("", plain).split()) <= 4:
+    if is_metadata(text):
         return "not_a_note"
     bare = text.strip("`* ")
     if any(pattern.search(bare) for pattern in (_JSON, _MARKUP, _CODE, _SHELL)):
         return "not_a_note"
     return ""
+
+
+def is_metadata(text: str) -> bool:
+    """Whether a text is little more than fields of a program ("confidence: 0.58, status: staged")."""
+    plain = re.sub(r"\S*[/?@]\S*", "address", text)
+    fields = _METADATA.findall(plain)
+    technical = any("=" in field or _TECHNICAL.match(field) for field in fields)
+    return technical and len(_METADATA.sub("", plain).split()) <= 4

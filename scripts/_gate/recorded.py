@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Callable
 
@@ -21,14 +19,12 @@ _FREQUENCY = re.compile(
 )
 
 
-_MARKUP = str.maketrans("", "", "*_~#>[]()\"“”‘’'«»`")
-
-
 class Recorded:
     """The observations of the log and those accepted in this call. `repeats` says whether one adds nothing.
 
-    Comparing is costly beside looking for a word, so a line is taken apart only when most words of a new one are in it.
-    `is_bound` tells whether the same words on another day are another thing.
+    A new line is compared only with those that have the same numbers and names and one of its rarest words, so that
+    going through a whole log takes a time that grows with the log and not with its square. `is_bound` tells whether
+    the same words on another day are another thing.
     """
 
     def __init__(
@@ -36,27 +32,18 @@ class Recorded:
     ) -> None:
         self._is_bound = is_bound or is_bound_to_its_day
         self._kept: "list[Observation]" = []
-        self._plain: "list[str]" = []
-        self._starts: "list[int]" = []
-        self._text = ""
-        self._features: "dict[int, Features]" = {}
-        self._add_all(list(known))
+        self._by_word: "dict[tuple[object, ...], list[int]]" = {}
+        self._by_print: "dict[str, list[int]]" = {}
+        for observation in known:
+            self.add(observation)
 
     def add(self, observation: Observation) -> None:
         """Remember one more."""
-        self._add_all([observation])
-
-    def _add_all(self, observations: "list[Observation]") -> None:
-        length = len(self._text)
-        parts = [self._text]
-        for observation in observations:
-            plain = _plain(observation.text)
-            self._kept.append(observation)
-            self._plain.append(plain)
-            self._starts.append(length)
-            parts.append(plain)
-            length += len(plain)
-        self._text = "".join(parts)
+        place, said = len(self._kept), features(observation.text)
+        self._kept.append(observation)
+        self._by_print.setdefault(said.print, []).append(place)
+        for key in _keys(said):
+            self._by_word.setdefault(key, []).append(place)
 
     def repeats(self, new: Observation, text: str = "") -> bool:
         """True when `new` (or `text` in its place) says what is there already: on the same day, or on any day when
@@ -66,49 +53,30 @@ class Recorded:
     def repeated(self, new: Observation, text: str = "") -> Iterator[int]:
         """The places, in the order in which they were added, of the observations that `new` repeats; its own too."""
         wanted = features(text or new.text)
-        bound = self._is_bound(new)
-        for place in self._holding(_needed_words(wanted)):
+        near = self._near(wanted)
+        bound = bool(near) and self._is_bound(new)
+        for place in near:
             old = self._kept[place]
-            if old.date != new.date and bound:
+            same_day = old.date == new.date
+            if (bound and not same_day) or not says_the_same(wanted, features(old.text)):
                 continue
-            plain = self._plain[place]
-            if sum(word in plain for word in wanted.words) < 0.8 * len(wanted.words):
-                continue
-            if says_the_same(wanted, self._features_of(place)) and (
-                old.date == new.date or not self._is_bound(old)
-            ):
+            if same_day or not self._is_bound(old):
                 yield place
 
-    def _holding(self, words: "list[str]") -> "set[int]":
-        """The places of the observations in which one of the words occurs."""
-        places: "set[int]" = set()
-        for word in words:
-            at = self._text.find(word)
-            while at >= 0:
-                place = bisect_right(self._starts, at) - 1
-                places.add(place)
-                at = self._text.find(word, self._starts[place] + len(self._plain[place]))
-        return places
-
-    def _features_of(self, place: int) -> Features:
-        found = self._features.get(place)
-        if found is None:
-            found = self._features[place] = features(self._kept[place].text)
-        return found
+    def _near(self, wanted: Features) -> "list[int]":
+        """The places of all that can say the same, in order. What says the same in other words shares 80 % of all
+        words, so of any 20 % and one more it has at least one: the rarest are looked for."""
+        if not wanted.print:
+            return []
+        found = set(self._by_print.get(wanted.print, ()))
+        holding = sorted((self._by_word.get(key, []) for key in _keys(wanted)), key=len)
+        found.update(*holding[: len(wanted.words) // 5 + 1])
+        return sorted(found)
 
 
-def _plain(text: str) -> str:
-    """In the spelling that `words_of` has, and once more without markup, on lines of their own."""
-    plain = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
-    return f"{plain}\n{plain.translate(_MARKUP)}\n"
-
-
-def _needed_words(wanted: Features) -> "list[str]":
-    """Words of which one is in every text that says the same: 80 % of all words are shared, so of any 20 % and one more
-    at least one is. Long words are rare ones."""
-    if not wanted.words:
-        return wanted.print.split()[:1]
-    return sorted(wanted.words, key=lambda word: (-len(word), word))[: len(wanted.words) // 5 + 1]
+def _keys(said: Features) -> "list[tuple[object, ...]]":
+    """What a text is looked up by: each word, with all that has to be the same."""
+    return [(word, said.numbers, said.names, said.negated) for word in said.words]
 
 
 def is_bound_to_its_day(observation: Observation) -> bool:

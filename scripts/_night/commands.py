@@ -14,6 +14,8 @@ from _night.steps import age
 from _state import Filing, file_away
 
 _SHOWN = 200
+# Faults that --accept writes off. What the archive lost can only come from a copy of it.
+_BY_HAND = {"gone", "two_states", "live_unknown", "archive_unknown", "no_ledger"}
 
 
 def show_plan(desk: Desk) -> Result:
@@ -57,6 +59,20 @@ def account(desk: Desk, accept: bool = False) -> Result:
     }
     if found.is_whole:
         return Result("ok", "whole", facts)
-    kinds = ", ".join(sorted({one.kind for one in found.faults}))
-    hint = "dream_cycle.py account --accept, if a person did it; recall.py explain ID tells more"
-    return _cli.failed(RefusedError(f"{len(found.faults)} observations do not add up: {kinds}", hint), facts)
+    kinds = sorted({one.kind for one in found.faults})
+    problem = RefusedError(
+        f"{len(found.faults)} observations do not add up: {', '.join(kinds)}", _hint(kinds)
+    )
+    return _cli.failed(problem, facts)
+
+
+def _hint(kinds: "list[str]") -> str:
+    """What helps against faults of these kinds."""
+    hints = []
+    if _BY_HAND & set(kinds):
+        hints.append("dream_cycle.py account --accept, if a person did it")
+    if "live_twice" in kinds:
+        hints.append("the next night gives the second line an id of its own")
+    if {"not_in_archive", "altered", "chunk_missing", "dangling_ref"} & set(kinds):
+        hints.append("put the files of memory/archive back from a copy")
+    return "; ".join([*hints, "recall.py explain ID tells more"])

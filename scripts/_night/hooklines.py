@@ -13,12 +13,14 @@ from _dream_files.desk import Desk
 from _files import decode, read_bytes
 from _gate import mask_secrets
 from _hooks import chunk_hook_line, hook_line
+from _likeness import fingerprint
 from _night.progress import Agenda
 from _night.steps import CHUNKS, OBSERVATIONS
 from _observations import estimate_tokens, parse_log, shorten
 from _state import Filing, file_away
 
 TOPIC_WORDS, OUTCOME_CHARS = 4, 80
+HEADING_TOKENS = estimate_tokens(f"\n{HOOKS_HEADING}\n\n")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,7 @@ def hooked(
             there[position] = HookLine(entry.raw, entry.raw.rsplit("/", 1)[1][:10], name)
     known = {one.id for one in there.values()}
     fresh = [one for one in _fitting(new, most_new) if one.id not in known]
-    heading = estimate_tokens(f"\n{HOOKS_HEADING}\n\n")
-    room = room_for_hooks(estimate_tokens(without(entries, there)) + heading, target)
+    room = room_for_hooks(estimate_tokens(without(entries, there)) + HEADING_TOKENS, target)
     staying = {one.id for one in _fitting([*there.values(), *fresh], room)}
     gone = [position for position, one in there.items() if one.id not in staying]
     return _with_section(without(entries, gone), [one.line for one in fresh if one.id in staying])
@@ -94,30 +95,40 @@ def refresh_hooks(desk: Desk, agenda: Agenda) -> int:
     """Put hook lines for tonight's items into the log, and thin the old ones; returns how many new ones are in it."""
     new = lines_of_tonight(desk, agenda)
     log = desk.log()
-    after = hooked(
-        log, new, in_archive(desk, log), desk.config.dream_token_target, most_new_hooks(agenda.tokens_leaving)
-    )
+    rest = estimate_tokens(log) + (0 if HOOKS_HEADING in log else HEADING_TOKENS)
+    most = most_new_hooks(agenda.tokens_leaving, agenda.tokens_before, rest)
+    after = hooked(log, new, in_archive(desk, log), desk.config.dream_token_target, most)
     if after != log:
         file_away(desk.places, Filing(log=(log, after)))
     return sum(one.line in after for one in new)
 
 
 def lines_of_tonight(desk: Desk, agenda: Agenda) -> "list[HookLine]":
-    """A hook line for each chunk of tonight, and for each item that is part of none."""
+    """A hook line for each chunk of tonight and each item that is part of none; one for all that say the same."""
     observations, chunks = f"{OBSERVATIONS}/{agenda.day}.md", f"{CHUNKS}/{agenda.day}.md"
     alone = {going.id: going for going in agenda.going if not going.into}
     made = {chunk.id for chunk in agenda.chunks}
     items, found = records_in(desk.memory / observations), records_in(desk.memory / chunks)
     lines = []
+    by_words: "dict[str, HookLine]" = {}
     for name, record in items.items():
         if name in alone:
             said = record.entry.observation.text if record.entry and record.entry.observation else record.text
             line = hook_line(_briefly(record), shorten(mask_secrets(said)[0], OUTCOME_CHARS), observations)
-            lines.append(HookLine(line, agenda.day, name, alone[name].written))
+            one = HookLine(line, agenda.day, name, alone[name].written)
+            words = fingerprint(_whole(record))
+            by_words[words] = max(one, by_words.get(words, one), key=lambda other: other.rank)
     for name, record in found.items():
         if name in made:
             lines.append(HookLine(chunk_hook_line(chunk_of(record), chunks), agenda.day, name))
-    return lines
+    return [*by_words.values(), *lines]
+
+
+def _whole(record: Record) -> str:
+    """All that an item says, its children included."""
+    head, *children = record.text.split("\n")
+    said = record.entry.observation.text if record.entry and record.entry.observation else head
+    return "\n".join([said, *children])
 
 
 def _briefly(record: Record) -> ArchivedObservation:

@@ -214,8 +214,7 @@ def planned(desk: Desk) -> Plan:
     log, night = desk.log(), desk.night()
     aged = age_log(log, night).log if night.phase > 1 else log
     numbers = [int(name.rsplit("-", 1)[1]) for name in records_in(desk.memory / f"{CHUNKS}/{desk.today}.md")]
-    found = plan(aged, night, max(numbers, default=0), in_archive(desk, log))
-    return replace(found, tokens_before=estimate_tokens(log))
+    return plan(aged, night, max(numbers, default=0), in_archive(desk, log), estimate_tokens(log))
 
 
 def batches(agenda: Agenda) -> "list[Sequence[Going]]":

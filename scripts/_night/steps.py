@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from _account import sha_of
 from _archive import ArchivedObservation, Block, Chunk, block_for, render_chunks, render_observations
 from _dream import Night, age_log, without
 from _dream_files import kept
@@ -89,7 +90,8 @@ def row_of(one: Leaving, agenda: Agenda, at: str) -> "dict[str, Any]":
     }
     if one.going.into:
         row["into"] = one.going.into
-    return {**row, "by": BY, "in": f"{OBSERVATIONS}/{agenda.day}.md", "night": agenda.run}
+    lies = {"in": f"{OBSERVATIONS}/{agenda.day}.md", "sha": sha_of(one.entry.raw)}
+    return {**row, "by": BY, **lies, "night": agenda.run}
 
 
 def _item(one: Leaving, agenda: Agenda) -> ArchivedObservation:

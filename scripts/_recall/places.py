@@ -77,7 +77,7 @@ class Places:
         if source not in self._real:
             lines = self.corpus.low[begin:end].decode("utf-8", "surrogateescape").split("\n")
             sizes = [len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines]
-            wanted, at, heads = set(headings(lines)), begin - 1, []
+            wanted, at, heads = set(headings(lines, is_lowered=True)), begin - 1, []
             for number, size in enumerate(sizes):
                 if number in wanted:
                     heads.append(at)

@@ -18,8 +18,8 @@ from _gate.grounding import literals, read_notes
 from _gate.notes import problem_with
 from _gate.numerals import NUMBER, ascii_digits, numbers_said, readings
 from _gate.provenance import FROM_PEOPLE, without_prefix
-from _gate.wording import ORDINARY, stems
-from _likeness import features, says_the_same, words_of
+from _gate.wording import ORDINARY, stem, stems
+from _likeness import WIDE, features, says_the_same, words_of
 from _observations import HIGH, LOW, MAX_TEXT_CHARS, MEDIUM, Observation, mark_for, render_line, tidy
 from _reflect.answer import Proposal
 from _reflect.items import LIFETIMES, Item
@@ -32,8 +32,6 @@ MAX_MERGED = 8
 LASTING = ("fact", "preference", "habit")
 # What a merged line keeps of each source's words, and what it may add: joining words are not counted.
 KEPT_SHARE, ADDED_SHARE = 0.6, 0.2
-# What of a note's words may be missing in the one that supersedes it: "lives in Berlin" and "lives in Hamburg".
-MISSING_SHARE = 0.25
 _ID_CHARS = 22  # " dc:id=OBS-20261130-001" is still to come
 
 
@@ -100,6 +98,7 @@ def _merge(proposal: Proposal, sitting: _Sitting) -> "Step | str":
         or _lost(text, sources)
         or _turned_around(text, sources)
         or _moved(text, sources)
+        or _mixed(text, sources)
     )
     if problem:
         return problem
@@ -231,6 +230,81 @@ def _is_subsequence(wanted: "Iterable[str]", found: "Iterable[str]") -> bool:
     return all(word in rest for word in wanted)
 
 
+@dataclass(frozen=True)
+class _Word:
+    """A word that carries meaning, with all that it can be written as."""
+
+    forms: "frozenset[str]"
+    wide: bool
+
+
+_PARTS = re.compile(r"[^\W_]+")
+
+
+def _content(text: str, names: "frozenset[str]") -> "list[_Word]":
+    """The words that carry the meaning, in their order: names and numbers as they are, others as stems, wide scripts in
+    pairs of characters."""
+    found: "list[_Word]" = []
+    for word in words_of(ascii_digits(text)):
+        whole = word.isalnum() or any(map(str.isdecimal, word))
+        for part in [word] if whole else _PARTS.findall(word):
+            wide = bool(WIDE.search(part))
+            if part in names or wide:
+                found.append(_Word(frozenset({part}), wide))
+            elif any(map(str.isdecimal, part)):
+                found.append(_Word(frozenset({part, *readings(part)} if part[0].isdecimal() else {part}), wide))
+            elif part not in ORDINARY and (len(part) > 1 or not part.isascii()):
+                found.append(_Word(frozenset({stem(part), *numbers_said(part)}), wide))
+    return found
+
+
+def _forms(words: "Iterable[_Word]") -> "frozenset[str]":
+    return frozenset().union(*(word.forms for word in words))
+
+
+def _all_names(texts: "Iterable[str]") -> "frozenset[str]":
+    """The names of all the texts: what opens the sentence of one is a name when it is one elsewhere."""
+    return frozenset().union(*(features(text).names for text in texts))
+
+
+def _mixed(text: str, sources: "Sequence[Item]") -> str:
+    """ "mixed" when a text sorts who and what anew: "Anna and Ben are 40 and 50". Its words have to come source by
+    source, each once; words of several sources fit in with each of them. And what one source alone says has to be there,
+    or "Anna is 40, Ben is 50" would become "Anna is 40 and 50": "lost_words"."""
+    if len(sources) < 2:
+        return ""
+    names = _all_names([text, *(source.text for source in sources)])
+    said, meant = _content(text, names), [_content(source.text, names) for source in sources]
+    known = [_forms(words) for words in meant]
+    for number, words in enumerate(meant):
+        others = frozenset().union(*known[:number], *known[number + 1 :])
+        if not _keeps_own(words, others, _forms(said)):
+            return "lost_words"
+    runs = {(frozenset(), -1)}  # the sources that are done with, and the one that is on
+    for word in said:
+        owners = [number for number, forms in enumerate(known) if word.forms & forms]
+        if owners:
+            runs = {
+                (done | {now} - {owner}, owner)
+                for done, now in runs
+                for owner in owners
+                if owner == now or owner not in done
+            }
+    return "" if runs else "mixed"
+
+
+def _keeps_own(words: "Sequence[_Word]", others: "frozenset[str]", said: "frozenset[str]") -> bool:
+    """Whether all is said that a source says alone. Of wide scripts only what it begins with, what it is about: other
+    pairs change wherever words come together anew."""
+    begins = True
+    for word in words:
+        own = not word.forms & others
+        begins = begins and own
+        if own and (begins or not word.wide) and not word.forms & said:
+            return False
+    return True
+
+
 def _moved(text: str, sources: "Sequence[Item]") -> str:
     """ "another_day" when what happened or was meant on one day would seem to belong to another."""
     newest = max(sources, key=lambda source: source.moment).observation.date
@@ -287,7 +361,7 @@ def _repeats(item: Item, other: Item) -> bool:
 
 
 def _not_superseded(item: Item, other: Item) -> str:
-    """Why `other` is nothing that can have made `item` out of date; "" when it can."""
+    """Why `other` does not make `item` superfluous; "" when it does: it is later and says all of it, and more."""
     old, new = item.observation, other.observation
     if other.protected == "provisional":
         return "provisional"
@@ -302,9 +376,18 @@ def _not_superseded(item: Item, other: Item) -> str:
         return "type"
     if old.type == "preference" and new.type not in FROM_PEOPLE:
         return "type"
-    meant, said = ({word for word in stems(one.text) if not word.isdecimal()} for one in (item, other))
-    missing = len(meant - said)
-    if missing > max(1, int(MISSING_SHARE * len(meant))) or len(meant & said) < (2 if missing else 1):
-        return "unrelated"
-    again = old.date != new.date and item.is_tied and meant == said
-    return "another_day" if again else ""
+    return _not_restated(item, other) or _moved(other.text, [item, other])
+
+
+def _not_restated(item: Item, other: Item) -> str:
+    """Why `other` does not say all that `item` says: each word, name and number, in its order. What it puts otherwise may
+    be about somebody or something else: "Ben's dentist cost 90", "Anna's dentist cost 50"."""
+    if features(item.text).negated != features(other.text).negated:
+        return "negation"
+    names = _all_names([item.text, other.text])
+    meant, said = _content(item.text, names), _content(other.text, names)
+    rest = iter(said)
+    in_order = all(any(word.forms & one.forms for one in rest) for word in meant)
+    if not meant or not in_order or not set(literals(item.text)) <= set(literals(other.text)):
+        return "not_restated"
+    return ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
+from typing import Optional
 
 from _compat import parse_instant
 from _gate.dates import Mention, mentions, relative
 from _gate.numerals import ascii_digits
 from _gate.recorded import is_bound_to_its_day
-from _observations import HIGH, HIGH_FROM, LOW, Entry, Observation, parse_log, tidy
+from _observations import HIGH, HIGH_FROM, LOW, Entry, Observation, children_of, parse_log, tidy
+from _state import name_of
 
 RECENT = timedelta(hours=24)
 LOW_DAYS = 7
@@ -34,7 +36,6 @@ _MEASURE = re.compile(
     r"(?! ago)|\b\d+ (?:weeks?|months?|years?) old\b",
     re.I,
 )
-_METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
 
 
 @dataclass(frozen=True)
@@ -87,28 +88,60 @@ def is_tied_to_its_day(observation: Observation) -> bool:
     return is_bound_to_its_day(replace(observation, text=plain))
 
 
-def read_items(log: str, now: datetime, zone: tzinfo) -> "tuple[Item, ...]":
-    """The observations of a log, in the order of the file."""
+def read_items(
+    log: str, now: datetime, zone: tzinfo, waiting: "Optional[Container[str]]" = None
+) -> "tuple[Item, ...]":
+    """The observations of a log, in the order of the file. `waiting` are the ids of the provisional lines that an answer
+    has still to replace (state.json); without it, each line that calls itself provisional counts as one."""
     found = []
     for position, entry in enumerate(parse_log(log)):
         if entry.observation is not None:
-            found.append(_item(entry, entry.observation, position, now, zone))
+            provisional = _is_provisional(entry.observation, waiting)
+            found.append(_item(entry, entry.observation, position, now, zone, provisional))
     return tuple(found)
 
 
-def _item(entry: Entry, observation: Observation, position: int, now: datetime, zone: tzinfo) -> Item:
-    children = [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
-    text = tidy("; ".join([observation.text, *filter(None, map(tidy, children))]))
+def place_of(item: Item) -> str:
+    """Where an item stands among the others, for going on there later: its day and time, and what it is known again by,
+    its id or, without one, so little of a hash that nobody can tell from it what the line said. Never ""."""
+    day, clock, _position = item.moment
+    return f"{day} {clock} {item.observation.id or name_of(item.entry)[:4]}"
+
+
+def first_place(items: "Iterable[Item]") -> str:
+    """The place of the oldest item; "" when there is none."""
+    return next(map(place_of, from_place(items)), "")
+
+
+def from_place(items: "Iterable[Item]", place: str = "") -> "list[Item]":
+    """The items from a place on, oldest first; from its moment on when the item that stood there is gone."""
+    ordered = sorted(items, key=lambda item: item.moment)
+    here = [number for number, item in enumerate(ordered) if place_of(item) == place]
+    if here:  # the last of those that are alike: a run never begins before where the one before it did
+        return ordered[here[-1] :]
+    day, _, rest = place.partition(" ")
+    return [item for item in ordered if item.moment[:2] >= (day, rest.partition(" ")[0])]
+
+
+def _is_provisional(observation: Observation, waiting: "Optional[Container[str]]") -> bool:
+    if waiting is None:
+        return observation.source == "provisional"
+    return bool(observation.id) and observation.id in waiting
+
+
+def _item(
+    entry: Entry, observation: Observation, position: int, now: datetime, zone: tzinfo, provisional: bool
+) -> Item:
+    text = tidy("; ".join([observation.text, *filter(None, map(tidy, children_of(entry)))]))
     today = now.astimezone(zone).date()
     said = date.fromisoformat(observation.date) if observation.date else None
     age = (today - said).days if said else None
-    return Item(entry, observation, position, text, _protection(observation, text, now, zone), age)
+    protected = "provisional" if provisional else _protection(observation, text, now, zone)
+    return Item(entry, observation, position, text, protected, age)
 
 
 def _protection(observation: Observation, text: str, now: datetime, zone: tzinfo) -> str:
     today = now.astimezone(zone).date()
-    if observation.source == "provisional":
-        return "provisional"
     if observation.priority == HIGH or observation.importance >= HIGH_FROM:
         return "high"
     if observation.type in ("rule", "goal"):

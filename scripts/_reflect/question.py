@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from _gate import mask_secrets
 from _observations import estimate_tokens
 from _prompts import Prompt, fence_for, load_prompt
-from _reflect.items import Item
+from _reflect.items import Item, from_place
 from _window import render_now
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ Part = Sequence[Item]
 
 
 def parts_of(items: "Iterable[Item]", since: str = "") -> "list[Part]":
-    """The items in parts that fit one question each, oldest first, from the day `since` on; parts in which nothing may
-    change are left out, and so are provisional lines, which the observer replaces."""
+    """The items in parts that fit one question each, oldest first, from the place `since` on; parts in which nothing
+    may change are left out, and so are provisional lines, which the observer replaces."""
     parts: "list[list[Item]]" = []
     size = MAX_PART_TOKENS
-    for item in sorted(items, key=lambda item: item.moment):
-        if item.protected == "provisional" or (since and item.observation.date < since):
+    for item in from_place(items, since):
+        if item.protected == "provisional":
             continue
         tokens = estimate_tokens(_line(0, item))
         if size + tokens > MAX_PART_TOKENS:

@@ -35,6 +35,15 @@ def steps_by_rule(items: "Sequence[Item]", zone: tzinfo) -> "tuple[Step, ...]":
     return tuple(steps + rewritten) if _gain(steps) > _cost(rewritten) else tuple(steps)
 
 
+def exact_duplicates(items: "Sequence[Item]") -> "tuple[Step, ...]":
+    """Of entries in the very same words, all but the one that stays."""
+    return tuple(
+        Step((item.entry,), DUPLICATE, BY_RULE, kept=kept.entry)
+        for item, kept in _duplicates(items)
+        if fingerprint(kept.text) == fingerprint(item.text)
+    )
+
+
 def _gain(steps: "Iterable[Step]") -> int:
     """Characters that leave."""
     return sum(len(entry.raw) for step in steps for entry in step.leaving)
@@ -47,20 +56,17 @@ def _cost(steps: "Iterable[Step]") -> int:
 
 def _duplicates(items: "Sequence[Item]") -> "Iterable[tuple[Item, Item]]":
     """Pairs of an item that adds nothing and the one that stays. The most important and then the richest stays."""
-    index = Recorded([replace(item.observation, text=item.text) for item in items], is_tied_to_its_day)
-    order = sorted(range(len(items)), key=lambda place: _weight(items[place]), reverse=True)
-    stays: "set[int]" = set()
-    for place in order:
-        item = items[place]
-        kept = _kept_for(item, [items[found] for found in _repeated(index, item) if found in stays])
+    stays: "list[Item]" = []
+    index = Recorded((), is_tied_to_its_day)
+    for item in sorted(items, key=_weight, reverse=True):
+        said = replace(item.observation, text=item.text)
+        others = sorted((stays[place] for place in index.repeated(said)), key=lambda other: other.position)
+        kept = _kept_for(item, others)
         if kept is None:
-            stays.add(place)
+            stays.append(item)
+            index.add(said)
         else:
             yield item, kept
-
-
-def _repeated(index: Recorded, item: Item) -> "Iterable[int]":
-    return index.repeated(replace(item.observation, text=item.text))
 
 
 def _weight(item: Item) -> "tuple[object, ...]":
@@ -111,9 +117,11 @@ def _dated(item: Item, zone: tzinfo) -> Optional[Step]:
 
 
 def with_text(observation: Observation, text: str) -> Optional[Observation]:
-    """The observation with another text and without id; None when the log would not give that back as it is."""
+    """The observation with another text and without id; None when the log would not give that back as it is. It stands
+    for no answer that is still to come."""
+    source = "" if observation.source == "provisional" else observation.source
     try:
-        new = replace(observation, text=text, id="")
+        new = replace(observation, text=text, id="", source=source)
     except ValueError:
         return None
     return new if parse_line(render_line(new)) == new else None

@@ -5,11 +5,13 @@ Naming a hook changes which others OpenClaw loads (`keep_others` says how), so t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -26,6 +28,7 @@ NAME = "total-recall"
 SOURCE = SKILL / "hooks" / NAME
 FILES = ("HOOK.md", "handler.js", "package.json")
 CONFIG = "config.json"
+DAMAGED = "config.damaged"
 LOCK = "config.lock"
 LOCK_WAIT_SECONDS = 30.0
 ENABLE = ("hooks", "enable", NAME)
@@ -50,14 +53,59 @@ def entry_of(config: Config) -> "dict[str, str]":
     }
 
 
-def entries_in(folder: Path) -> "list[dict[str, Any]]":
-    """The memories that the hook is told of; none where its file is missing or damaged, which an install mends."""
+@dataclass(frozen=True)
+class Told:
+    """The memories that the hook's file names. `damaged`: its bytes, where it may have named others that are lost."""
+
+    entries: "list[dict[str, Any]]"
+    damaged: Optional[bytes] = None
+
+
+def told_in(folder: Path) -> Told:
+    """What the hook is told; nothing where its file is missing."""
+    content = read_bytes(folder / CONFIG)
+    if content is None:
+        return Told([])
     try:
-        found = json.loads(read_bytes(folder / CONFIG) or b"{}")
-    except ValueError:
-        return []
-    memories = found.get("memories") if isinstance(found, dict) else None
-    return [one for one in memories if isinstance(one, dict)] if isinstance(memories, list) else []
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return Told([], content)
+    listed = found.get("memories") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        return Told([], content)
+    whole = [one for one in listed if is_entry(one)]
+    return Told(whole, content if len(whole) < len(listed) else None)
+
+
+def is_entry(one: object) -> bool:
+    """True for what `entry_of` makes."""
+    names = ("workspace", "agent_id", "memory_dir")
+    return isinstance(one, dict) and all(isinstance(one.get(name), str) and one[name] for name in names)
+
+
+def keep_damaged(run: Run, folder: Path, told: Told) -> None:
+    """Put what is damaged aside, where nothing overwrites it, and say who has to be told to the hook again."""
+    if told.damaged is None:
+        return
+    if not run.dry_run:
+        earlier = read_bytes(folder / DAMAGED)
+        replace_file(folder / DAMAGED, b"\n".join([earlier, told.damaged] if earlier else [told.damaged]))
+    own = (entry_of(run.config)["workspace"], run.config.agent_id)
+    others = [f"{one[0]} (agent {one[1]})" for one in named_in(told.damaged) if one != own]
+    run.say(
+        f"setup: hook: {folder / CONFIG} is damaged; {'it would be' if run.dry_run else 'it is'} kept as {DAMAGED}. "
+        f"Every other workspace needs once more: setup.py --hook{'; it named ' if others else ''}{', '.join(others)}"
+    )
+
+
+def named_in(damaged: bytes) -> "list[tuple[str, str]]":
+    """The workspaces and agents that can still be read in a damaged file."""
+    pattern = r'"workspace":\s*("(?:[^"\\]|\\.)*"),\s*"agent_id":\s*("(?:[^"\\]|\\.)*")'
+    found = []
+    for workspace, agent in re.findall(pattern, damaged.decode("utf-8", "replace")):
+        with contextlib.suppress(ValueError):
+            found.append((str(json.loads(workspace)), str(json.loads(agent))))
+    return found
 
 
 def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -129,16 +177,22 @@ def install(run: Run) -> Outcome:
 
 def tell_hook(run: Run, folder: Path) -> bool:
     """Put this memory into the hook's file; True when that changes it."""
-    if run.dry_run:
-        return rendered(merged(entries_in(folder), entry_of(run.config))[0]) != read_bytes(folder / CONFIG)
-    with lock(folder / LOCK, LOCK_WAIT_SECONDS):
-        entries, gone = merged(entries_in(folder), entry_of(run.config))
+    with held(run, folder):
+        told = told_in(folder)
+        entries, gone = merged(told.entries, entry_of(run.config))
+        keep_damaged(run, folder, told)
         for workspace in gone:
             run.say(f"setup: hook: {workspace} is gone; the hook forgets it")
         if rendered(entries) == read_bytes(folder / CONFIG):
             return False
-        replace_file(folder / CONFIG, rendered(entries))
+        if not run.dry_run:
+            replace_file(folder / CONFIG, rendered(entries))
         return True
+
+
+def held(run: Run, folder: Path) -> "contextlib.AbstractContextManager[None]":
+    """The lock on the hook's folder, unless only a look is wanted."""
+    return contextlib.nullcontext() if run.dry_run else lock(folder / LOCK, LOCK_WAIT_SECONDS)
 
 
 # Enabling ------------------------------------------------------------------------------------------------------------
@@ -243,9 +297,15 @@ def keep_others(
 
 
 def look(run: Run) -> "tuple[str, str]":
-    """("installed", "outdated", "disabled" or "missing", a sentence)."""
+    """("installed", "outdated", "damaged", "disabled" or "missing", a sentence)."""
     folder = folder_of(run.config)
-    own = [one for one in entries_in(folder) if is_same(one, entry_of(run.config))]
+    told = told_in(folder)
+    if told.damaged is not None:
+        return (
+            "damaged",
+            f"{folder / CONFIG} cannot be read (setup.py --hook, in every workspace that has it)",
+        )
+    own = [one for one in told.entries if is_same(one, entry_of(run.config))]
     there = [read_bytes(folder / name) for name in FILES]
     if not own or None in there:
         return "missing", "missing (setup.py --hook)"
@@ -260,31 +320,42 @@ def look(run: Run) -> "tuple[str, str]":
 
 def is_installed(config: Config) -> bool:
     """True when the hook knows this memory."""
-    return any(is_same(one, entry_of(config)) for one in entries_in(folder_of(config)))
+    return any(is_same(one, entry_of(config)) for one in told_in(folder_of(config)).entries)
 
 
 def uninstall(run: Run) -> Outcome:
-    """Take this memory from the hook; with the last one the hook goes."""
+    """Take this memory from the hook; with the last one the hook goes, unless others may be named in a damaged file."""
     folder = folder_of(run.config)
     if not folder.is_dir():
         return Outcome("unchanged")
-    found = entries_in(folder)
-    left = [one for one in found if not is_same(one, entry_of(run.config))]
-    if left:
-        if len(left) < len(found) and not run.dry_run:
-            with lock(folder / LOCK, LOCK_WAIT_SECONDS):
-                entries = [one for one in entries_in(folder) if not is_same(one, entry_of(run.config))]
-                replace_file(folder / CONFIG, rendered(entries))
-        return Outcome(
-            state_of(run, len(left) < len(found)), {"folder": str(folder), "memories_left": len(left)}
+    with held(run, folder):
+        told = told_in(folder)
+        left = [one for one in told.entries if not is_same(one, entry_of(run.config))]
+        may_serve_others = told.damaged is not None or (folder / DAMAGED).exists()
+        if not left and not may_serve_others:
+            remove(run, folder)
+            return Outcome(state_of(run, True), {"folder": str(folder), "memories_left": 0})
+        changed = len(left) < len(told.entries) or told.damaged is not None
+        keep_damaged(run, folder, told)
+        if changed and not run.dry_run:
+            replace_file(folder / CONFIG, rendered(left))
+    if not left:
+        run.say(
+            f"setup: hook: it stays for the workspaces named in {folder / DAMAGED}; when none needs it: "
+            f"openclaw hooks disable {NAME} && rm -r {shlex.quote(str(folder))}"
         )
-    if not run.dry_run:
-        disable(run)
-        for name in (*FILES, CONFIG, LOCK):
-            remove_file(folder / name)
-        if not os.listdir(folder):
-            os.rmdir(folder)
-    return Outcome(state_of(run, True), {"folder": str(folder), "memories_left": 0})
+    return Outcome(state_of(run, changed), {"folder": str(folder), "memories_left": len(left)})
+
+
+def remove(run: Run, folder: Path) -> None:
+    """Switch the hook off and remove its files."""
+    if run.dry_run:
+        return
+    disable(run)
+    for name in (*FILES, CONFIG, LOCK):
+        remove_file(folder / name)
+    if not os.listdir(folder):
+        os.rmdir(folder)
 
 
 def disable(run: Run) -> None:

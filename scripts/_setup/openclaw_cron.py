@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Optional
 
 from _cli import Run
@@ -16,23 +19,36 @@ from _setup.parts import Outcome, state_of
 
 # What `openclaw cron add` of 2026.7.1 and 2026.9.6 takes, as far as we use it.
 NEWEST = frozenset(
-    "--agent --command --command-argv --command-env --cron --declaration-key --every --json --light-context --message"
-    " --name --no-deliver --session --timeout-seconds --tools".split()
+    "--agent --command --command-argv --command-env --cron --declaration-key --every --exact --json --light-context"
+    " --message --name --no-deliver --session --timeout-seconds --tools".split()
 )
 
 
 @dataclass(frozen=True)
-class Declared:
-    """A job as OpenClaw is told of it. Without `words` it is a turn of the agent with `message`."""
+class Known:
+    """By what a job of ours is known again: its name, its declaration key, the workspace that it runs for."""
 
     name: str
     key: str
+    workspace: Path
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A job as OpenClaw is told of it. `former`: as what an earlier version of setup may have declared it."""
+
+    known: Known
+    former: Known
     agent: str
     schedule: "tuple[str, str]"
     words: "tuple[str, ...]"
     variables: Mapping[str, str]
-    message: str
     longest_seconds: int
+
+    @property
+    def name(self) -> str:
+        """Its name in OpenClaw."""
+        return self.known.name
 
 
 def flags_known() -> "frozenset[str]":
@@ -44,24 +60,26 @@ def flags_known() -> "frozenset[str]":
 def add_words(job: Declared, flags: "frozenset[str]") -> "list[str]":
     """The words behind `openclaw` that declare the job, with the flags that there are."""
     words = ["cron", "add", "--name", job.name, *job.schedule, "--agent", job.agent]
-    words += ["--declaration-key", job.key] if "--declaration-key" in flags else []
-    if job.words and "--command-argv" in flags:
+    # Without it 2026.9 calls the job changed when it is declared for the second time.
+    words += ["--exact"] if job.schedule[0] == "--cron" and "--exact" in flags else []
+    words += ["--declaration-key", job.known.key] if "--declaration-key" in flags else []
+    if "--command-argv" in flags:
         words += ["--command-argv", json.dumps(list(job.words))]
         for name, value in sorted(job.variables.items()):
             words += ["--command-env", f"{name}={value}"]
-    elif job.words and "--command" in flags:
+    elif "--command" in flags:
         words += ["--command", with_variables(job)]
     else:
         words += ["--session", "isolated", "--message", turn_message(job)]
         words += ["--light-context"] if "--light-context" in flags else []
-        words += ["--tools", "exec" if job.words else "exec,read"] if "--tools" in flags else []
+        words += ["--tools", "exec"] if "--tools" in flags else []
     words += ["--no-deliver"] if "--no-deliver" in flags else []
     return [*words, "--timeout-seconds", str(job.longest_seconds), "--json"]
 
 
 def turn_message(job: Declared) -> str:
     """What the agent is asked to do, where OpenClaw cannot run a command by itself."""
-    return job.message or f"Run this one command with the exec tool and then stop: {with_variables(job)}"
+    return f"Run this one command with the exec tool and then stop: {with_variables(job)}"
 
 
 def with_variables(job: Declared) -> str:
@@ -107,10 +125,11 @@ def all_jobs() -> "list[dict[str, Any]]":
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def is_ours(there: Mapping[str, Any], name: str, key: str) -> bool:
-    """True for a job that setup declared; where OpenClaw keeps no key, the name tells."""
-    found = there.get("declarationKey")
-    return bool(found == key if found else there.get("name") == name and is_our_command(there))
+def is_ours(there: Mapping[str, Any], known: Known) -> bool:
+    """True for a job that setup declared for this memory; where OpenClaw keeps no key, the name tells."""
+    key = there.get("declarationKey")
+    named = key == known.key if key else there.get("name") == known.name and is_our_command(there)
+    return named and not is_for_another(there, known.workspace)
 
 
 def is_our_command(there: Mapping[str, Any]) -> bool:
@@ -120,10 +139,28 @@ def is_our_command(there: Mapping[str, Any]) -> bool:
     return "/scripts/" in told and "--workspace" in told
 
 
-def ours_there(names: "Sequence[tuple[str, str]]") -> "list[str]":
-    """Which of the (name, key) pairs the gateway has, by name. Raises ConfigError when it cannot be asked."""
+def is_for_another(there: Mapping[str, Any], workspace: Path) -> bool:
+    """True for a job that runs for another workspace than this one."""
+    found = workspace_of(there)
+    return found is not None and os.path.realpath(found) != os.path.realpath(workspace)
+
+
+def workspace_of(there: Mapping[str, Any]) -> "Optional[str]":
+    """What stands behind --workspace at the end of a job's command or message; None when there is no such thing."""
+    payload = there.get("payload")
+    payload = payload if isinstance(payload, Mapping) else {}
+    argv = payload.get("argv")
+    words = list(map(str, argv)) if isinstance(argv, list) and argv else [str(payload.get("message", ""))]
+    if words[-2:-1] != ["--workspace"]:
+        with suppress(ValueError):  # a person's words need not be ones for a shell
+            words = shlex.split(words[-1])
+    return words[-1] if words[-2:-1] == ["--workspace"] else None
+
+
+def ours_there(every: "Sequence[Known]") -> "list[Known]":
+    """Which of them the gateway has. Raises ConfigError when it cannot be asked."""
     there = all_jobs()
-    return [name for name, key in names if any(is_ours(one, name, key) for one in there)]
+    return [known for known in every if any(is_ours(one, known) for one in there)]
 
 
 # Installing and removing ---------------------------------------------------------------------------------------------
@@ -146,19 +183,23 @@ def install(run: Run, wanted: "Sequence[Declared]") -> Outcome:
 
 
 def declare(run: Run, job: Declared, there: "Sequence[Mapping[str, Any]]", flags: "frozenset[str]") -> str:
-    """Make OpenClaw have the job; what came of that, in words."""
-    same = [one for one in there if is_ours(one, job.name, job.key)]
+    """Make OpenClaw have the job, once; what came of that, in words.
+
+    A job under a former key, or of a time when this OpenClaw kept no keys, goes when the new one is there.
+    """
+    ours = [one for one in there if is_ours(one, job.known) or is_ours(one, job.former)]
+    by_key = "--declaration-key" in flags
     if run.dry_run:
-        return "would be declared anew" if same else "would be added"
-    if "--declaration-key" in flags:
-        told = ask(*add_words(job, flags))
-        return "added" if told.get("created") else "changed" if told.get("updated") else "in order"
-    if len(same) == 1 and says_the_same(same[0], job):
+        return "would be declared anew" if ours else "would be added"
+    if not by_key and len(ours) == 1 and says_the_same(ours[0], job):
         return "in order"
-    for one in same:
+    told = ask(*add_words(job, flags))
+    old = [one for one in ours if not by_key or one.get("declarationKey") != job.known.key]
+    for one in old:
         ask("cron", "rm", str(one.get("id")), "--json")
-    ask(*add_words(job, flags))
-    return "changed" if same else "added"
+    if by_key and not old:
+        return "added" if told.get("created") else "changed" if told.get("updated") else "in order"
+    return "changed" if ours else "added"
 
 
 def says_the_same(there: Mapping[str, Any], job: Declared) -> bool:
@@ -167,7 +208,8 @@ def says_the_same(there: Mapping[str, Any], job: Declared) -> bool:
     if not isinstance(payload, Mapping) or not isinstance(schedule, Mapping):
         return False
     times = (schedule.get("expr"), milliseconds_as_words(schedule.get("everyMs")))
-    return payload.get("message") == turn_message(job) and job.schedule[1] in times
+    found = (there.get("name"), payload.get("message"), payload.get("timeoutSeconds"))
+    return found == (job.name, turn_message(job), job.longest_seconds) and job.schedule[1] in times
 
 
 def milliseconds_as_words(number: object) -> "Optional[str]":
@@ -178,21 +220,30 @@ def milliseconds_as_words(number: object) -> "Optional[str]":
 
 
 def warn_of_doubles(run: Run, job: Declared, there: "Sequence[Mapping[str, Any]]") -> None:
-    """Name a job of the same name that is not ours: both would run."""
+    """Name a job of the same name that is not ours: both would run. And one that an earlier version declared for
+    another workspace under the key that is this one's: it runs for this one now."""
     for one in there:
-        if one.get("name") == job.name and not is_ours(one, job.name, job.key):
+        if not is_for_another(one, job.known.workspace):
+            if one.get("name") == job.name and not is_ours(one, job.known):
+                run.say(
+                    f"setup: cron: there is another job {job.name}; if it does the same: "
+                    f"openclaw cron rm {one.get('id')}"
+                )
+        elif one.get("declarationKey") == job.known.key:
+            workspace = shlex.quote(str(workspace_of(one)))
             run.say(
-                f"setup: cron: there is another job {job.name}; if it does the same: openclaw cron rm {one.get('id')}"
+                f"setup: cron: {job.name} was for {workspace}; "
+                f"that needs once more: setup.py --cron openclaw --workspace {workspace}"
             )
 
 
-def uninstall(run: Run, names: "Sequence[tuple[str, str]]") -> Outcome:
+def uninstall(run: Run, every: "Sequence[Known]") -> Outcome:
     """Remove our jobs."""
     if host.find("openclaw") is None:
         return Outcome("unchanged")
     removed = []
     for one in all_jobs():
-        if any(is_ours(one, name, key) for name, key in names):
+        if any(is_ours(one, known) for known in every):
             removed.append(str(one.get("name")))
             if not run.dry_run:
                 ask("cron", "rm", str(one.get("id")), "--json")

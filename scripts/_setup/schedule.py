@@ -6,21 +6,20 @@ asked to run it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from _cli import Run
 from _config import Config
 from _errors import ConfigError
 from _setup import crontab, host, openclaw_cron
-from _setup.commands import SKILL, Command, layer_command, shell_line
+from _setup.commands import Command, fingerprint, layer_command, shell_line, suffix
 from _setup.parts import Outcome
 
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to run. `cron` is its time for cron, `every` the same for OpenClaw, "" where only cron's form says it.
-
-    With `prompt`, a file of the skill, it is a turn of an agent that follows it; the system's cron has no agent."""
+    """One thing to run. `cron` is its time for cron, `every` the same for OpenClaw, "" where only `cron` can say it."""
 
     name: str
     key: str
@@ -29,9 +28,10 @@ class Job:
     cron: str
     every: str
     longest_seconds: int
-    prompt: str = ""
 
 
+# An observer's ten minutes, and the quarter of an hour that it gives the reflector when memory has grown too long.
+OBSERVER_SECONDS = 1800
 # The night keeps away from 03:00, when OpenClaw has dreams of its own.
 JOBS = (
     Job(
@@ -41,39 +41,38 @@ JOBS = (
         ("--trigger", "cron", "--quiet"),
         "*/15 * * * *",
         "15m",
-        900,
+        OBSERVER_SECONDS,
     ),
     Job("memory-reflector", "reflector", "reflector.py", ("--quiet",), "7 * * * *", "1h", 1800),
+    Job("memory-dream-cycle", "dream-cycle", "dream_cycle.py", ("run", "--quiet"), "30 3 * * *", "", 3600),
     Job(
-        "memory-dream-cycle",
-        "dream-cycle",
+        "memory-dream-patterns",
+        "dream-patterns",
         "dream_cycle.py",
-        (),
-        "30 3 * * *",
+        ("patterns", "--quiet"),
+        "10 4 * * 0",
         "",
-        3600,
-        "prompts/dream-cycle-prompt.md",
+        900,
     ),
 )
 
 
-def jobs() -> "list[Job]":
-    """The jobs whose scripts this skill has."""
-    return [
-        job
-        for job in JOBS
-        if (SKILL / "scripts" / job.script).is_file() and (not job.prompt or (SKILL / job.prompt).is_file())
-    ]
+def known_as(config: Config, job: Job) -> openclaw_cron.Known:
+    """The job's name and key in OpenClaw: plain ones for the usual memory, else with its agent and workspace."""
+    other = suffix(config)
+    key = f"total-recall/{config.agent_id}/{fingerprint(config) + '/' if other else ''}{job.key}"
+    return openclaw_cron.Known(f"{job.name}{other}", key, config.workspace)
 
 
-def job_name(config: Config, job: Job) -> str:
-    """The job's name in OpenClaw: with the agent's, unless that is "main"."""
-    return job.name if config.agent_id == "main" else f"{job.name}-{config.agent_id}"
+def formerly_known_as(config: Config, job: Job) -> openclaw_cron.Known:
+    """The same as setup had it before it told workspaces apart."""
+    name = job.name if config.agent_id == "main" else f"{job.name}-{config.agent_id}"
+    return openclaw_cron.Known(name, f"total-recall/{config.agent_id}/{job.key}", config.workspace)
 
 
-def declaration_key(config: Config, job: Job) -> str:
-    """By what OpenClaw tells that it has this job already."""
-    return f"total-recall/{config.agent_id}/{job.key}"
+def known_ever(config: Config) -> "list[openclaw_cron.Known]":
+    """As what any version of setup may have declared the jobs."""
+    return [named(config, job) for job in JOBS for named in (known_as, formerly_known_as)]
 
 
 def command_of(config: Config, job: Job) -> Command:
@@ -85,7 +84,7 @@ def install(run: Run, where: str) -> Outcome:
     """Schedule all jobs by "openclaw" or "system"; "print" only says what would be scheduled, in both forms."""
     if where == "system":
         return crontab.install(run, system_lines(run.config))
-    wanted = [declared(run.config, job) for job in jobs()]
+    wanted = [declared(run.config, job) for job in JOBS]
     if where == "openclaw":
         return openclaw_cron.install(run, wanted)
     run.say("setup: cron: for the system's cron (crontab -e):")
@@ -101,34 +100,22 @@ def install(run: Run, where: str) -> Outcome:
 def system_lines(config: Config) -> "list[str]":
     """The lines for crontab, in which % ends the command unless it is escaped. The result object is for programs."""
     return [
-        f"{job.cron} {shell_line(command_of(config, job))} >/dev/null".replace("%", "\\%")
-        for job in jobs()
-        if not job.prompt
+        f"{job.cron} {shell_line(command_of(config, job))} >/dev/null".replace("%", "\\%") for job in JOBS
     ]
 
 
 def declared(config: Config, job: Job) -> openclaw_cron.Declared:
     """The job for OpenClaw. The gateway has a HOME of its own, and a job may not change it."""
-    command = command_of(config, job) if not job.prompt else Command((), {})
-    message = ""
-    if job.prompt:
-        script, prompt = SKILL / "scripts" / job.script, SKILL / job.prompt
-        message = f"Read {prompt} and follow it. Its helper is {script}; the workspace is {config.workspace}."
+    command = command_of(config, job)
     return openclaw_cron.Declared(
-        name=job_name(config, job),
-        key=declaration_key(config, job),
+        known=known_as(config, job),
+        former=formerly_known_as(config, job),
         agent=config.agent_id,
         schedule=("--every", job.every) if job.every else ("--cron", job.cron),
         words=command.words,
         variables={name: value for name, value in command.variables.items() if name not in ("HOME", "PATH")},
-        message=message,
         longest_seconds=job.longest_seconds,
     )
-
-
-def names_of_all(config: Config) -> "list[tuple[str, str]]":
-    """(name, declaration key) of every job that any version of setup may have made."""
-    return [(job_name(config, job), declaration_key(config, job)) for job in JOBS]
 
 
 # Looking ------------------------------------------------------------------------------------------------------------
@@ -136,28 +123,31 @@ def names_of_all(config: Config) -> "list[tuple[str, str]]":
 
 def look(run: Run) -> "tuple[str, str]":
     """("openclaw", "system", "both", "outdated", "missing" or "unknown", a sentence)."""
-    found = []
     block = crontab.block_lines(run.config) if host.find("crontab") else None
-    if block is not None:
-        found.append("system")
-    by_openclaw, unknown = [], ""
+    declared_there, unknown = [], ""
     try:
-        by_openclaw = openclaw_cron.ours_there(names_of_all(run.config)) if host.find("openclaw") else []
+        declared_there = openclaw_cron.ours_there(known_ever(run.config)) if host.find("openclaw") else []
     except ConfigError as problem:
         unknown = str(problem)
-    if by_openclaw:
-        found.append("openclaw")
     if block is not None and block != system_lines(run.config):
         return "outdated", "the lines in the crontab are of another version (setup.py --cron system)"
-    if len(found) == 2:
+    if block is not None and declared_there:
         return (
             "both",
             "in the crontab and in OpenClaw: one is enough (setup.py --uninstall, then --cron of your choice)",
         )
-    if found:
-        return found[0], "in the crontab" if found[
-            0
-        ] == "system" else f"in OpenClaw: {', '.join(by_openclaw)}"
+    if block is not None:
+        return "system", "in the crontab"
+    if declared_there:
+        return look_at_declared(run.config, declared_there)
     if unknown:
         return "unknown", f"not in the crontab; OpenClaw's own could not be asked: {unknown}"
     return "missing", "nothing is scheduled (setup.py --cron openclaw or system)"
+
+
+def look_at_declared(config: Config, there: "Sequence[openclaw_cron.Known]") -> "tuple[str, str]":
+    """As `look`, for the jobs that OpenClaw has; an earlier version has declared fewer, or by other keys."""
+    lacking = [one.name for one in (known_as(config, job) for job in JOBS) if one not in there]
+    if lacking:
+        return "outdated", f"in OpenClaw, but without {', '.join(lacking)} (setup.py --cron openclaw)"
+    return "openclaw", f"in OpenClaw: {', '.join(dict.fromkeys(one.name for one in there))}"

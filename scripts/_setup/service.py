@@ -44,7 +44,7 @@ def unit_path(config: Config) -> Path:
 def unit_text(config: Config, command: Command) -> str:
     """The unit. `strict` makes all file systems read-only but for what is named; a manager that may not set up mounts
     (user namespaces are off) leaves such settings out and starts the service all the same."""
-    writable = [config.memory_dir, config.logs_dir, config.store_path.parent]
+    writable = [config.memory_dir, config.logs_dir, config.store_path.parent, *linked_folder(config)]
     if config.provider == "openclaw":
         writable.append(config.state_dir)  # the host's own program keeps its records there
     lines = [
@@ -78,9 +78,21 @@ def unit_text(config: Config, command: Command) -> str:
     return "\n".join(lines) + "\n"
 
 
+def linked_folder(config: Config) -> "list[Path]":
+    """The folder that observations.md is really in, where it is a link to elsewhere: it is replaced there."""
+    folder = os.path.dirname(os.path.realpath(config.observations_path))
+    return [] if folder == os.path.realpath(config.memory_dir) else [Path(folder)]
+
+
 def is_below_tmp(config: Config, command: Command) -> bool:
     """True when something that the watcher needs would be hidden by a /tmp of its own."""
-    folders = [config.workspace, config.memory_dir, config.sessions_dir, config.state_dir]
+    folders = [
+        config.workspace,
+        config.memory_dir,
+        config.sessions_dir,
+        config.state_dir,
+        *linked_folder(config),
+    ]
     needed = [os.path.realpath(path) for path in (*map(str, folders), *command.words[:2])]
     tmp = [Path("/", "tmp"), Path("/", "var", "tmp")]
     return any(place in Path(path).parents for path in needed for place in tmp)

@@ -12,13 +12,13 @@ from _setup.parts import as_facts, do_parts, failure_of
 
 def uninstall(run: Run) -> Result:
     """Remove each part; one that fails is told, and the others go on."""
-    names = schedule.names_of_all(run.config)
+    every = schedule.known_ever(run.config)
     outcomes = do_parts(
         run,
         (
             ("watcher", service.uninstall),
             ("crontab", crontab.uninstall),
-            ("openclaw_cron", lambda run: openclaw_cron.uninstall(run, names)),
+            ("openclaw_cron", lambda run: openclaw_cron.uninstall(run, every)),
             ("hook", hook.uninstall),
         ),
     )

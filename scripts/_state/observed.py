@@ -223,4 +223,6 @@ def is_unedited(entry: Entry, removed: Mapping[str, str]) -> bool:
 
 
 def _line_hash(line: str) -> str:
+    """An editor may have given the file other line ends: that is no edit of the line."""
+    line = line.replace("\r\n", "\n").rstrip("\r")
     return sha256_hex(encode(line))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from _files import lock
+
+MEMORY_LOCK_WAIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -77,3 +83,9 @@ class Places:
     def memory_lock(self) -> Path:
         """Held only while files are read and written, never during a model call."""
         return self.private / "memory.lock"
+
+    @contextmanager
+    def memory(self) -> Iterator[None]:
+        """Hold the memory lock. Raises BusyError when another run still has it after 30 seconds."""
+        with lock(self.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
+            yield

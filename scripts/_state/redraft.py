@@ -6,13 +6,11 @@ metadata has changed (an id, a lowered importance) is still the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from _observations import Entry, last_heading, parse_log
+from _observations import Entry, children_of, last_heading, parse_log
 
 Key = tuple[str, ...]
-_METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
 
 
 def key_of(entry: Entry) -> Key:
@@ -20,8 +18,8 @@ def key_of(entry: Entry) -> Key:
     observation = entry.observation
     if observation is None:
         return (entry.kind, entry.raw.strip())
-    children = [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
-    return ("observation", observation.date, observation.time, observation.text, *map(str.strip, children))
+    children = map(str.strip, children_of(entry))
+    return ("observation", observation.date, observation.time, observation.text, *children)
 
 
 def says_something(entry: Entry) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Optional
 
 from _archive import Archived, Block, append_block, block_for, render_archived
 from _compat import sha256_hex
 from _errors import RefusedError
 from _files import decode, read_bytes
-from _ledger import append_rows
-from _likeness import fingerprint
+from _ledger import append_rows, facts_of
 from _observations import Entry, Observation, next_ids, observations_in, parse_log, render_line
 from _state.places import Places
 from _state.rewrite import name_of, names_in, rewrite_log, rewritten
@@ -81,16 +82,24 @@ def journal_of(places: Places, change: Reflection) -> "dict[str, Any]":
 def apply(places: Places, journal: Mapping[str, Any]) -> None:
     """Do what such a journal says, as far as it is not done: what leaves is in the archive before it leaves."""
     archive, highest = journal["archive"], journal["highest"]
+    path = _file_of(places, archive["file"])
     remaining, arriving = dict(journal["remaining"]), _pairs(journal["arriving"])
     if not journal["rows"]:
         return
     block = Block(archive["text"], archive["size"], archive["sha256"])
-    append_block(places.reflections / archive["file"], block)
+    append_block(path, block)
     rewrite_log(places, lambda text: rewritten(text, remaining, arriving))
     append_rows(places.ledger, journal["rows"])
     state = load_state(places)
     given = {day: max(number, state.highest.get(day, 0)) for day, number in highest.items()}
     save_state(places, replace(state, highest={**state.highest, **given}))
+
+
+def _file_of(places: Places, name: str) -> Path:
+    """The archive's file of that name; ValueError, which stands for a damaged journal, when it is not that of a day."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md", name):
+        raise ValueError(name)
+    return places.reflections / name
 
 
 def _pairs(arriving: "Iterable[Sequence[Any]]") -> "list[tuple[str, list[str]]]":
@@ -149,7 +158,7 @@ def _rows(
     """The ledger's rows for one step."""
     rows: "list[dict[str, Any]]" = []
     if new is not None:
-        rows.append({"e": "observed", "at": change.at, "id": new.id, **_facts_of(new), "from_ids": left})
+        rows.append({"e": "observed", "at": change.at, "id": new.id, **facts_of(new), "from_ids": left})
         rows[0].update({"by": step.by, "trigger": "reflection"})
         if change.prompt and step.by != "reflector":
             rows[0]["prompt"] = change.prompt
@@ -160,18 +169,9 @@ def _rows(
         else:
             row = {"e": "merged", "at": change.at, "id": name, "into": stands.id, "why": step.why}
             if not stands.id:
-                row["into_fp"] = _facts_of(stands)["fp"]
+                row["into_fp"] = facts_of(stands)["fp"]
         rows.append({**row, "by": step.by, "in": f"archive/reflections/{change.day}.md"})
     return rows
-
-
-def _facts_of(observation: Observation) -> "dict[str, Any]":
-    return {
-        "fp": sha256_hex(fingerprint(observation.text).encode("utf-8", "replace"))[:16],
-        "type": observation.type,
-        "importance": observation.importance,
-        "date": observation.date,
-    }
 
 
 def _items(change: Reflection, step: Step, new: Optional[Observation], left: "list[str]") -> "list[Archived]":

@@ -34,7 +34,7 @@ class State:
     observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
     processed, for `.observer-last-hash`; `brief_of` the SHA-256 of the log that brief.txt was made from.
     `reflected_at` is when the log was last reflected on to the end, `reflected_words` its size then; `reflect_from` the
-    day ("YYYY-MM-DD") with which a reflection that stopped midway goes on."""
+    place in the log at which a reflection that stopped midway goes on, "" when none did."""
 
     since_ms: int = 0
     cursors: Mapping[str, Cursor] = field(default_factory=dict)

@@ -10,9 +10,13 @@ from typing import Optional
 
 from _transcripts.find import find_sessions, resolve
 from _transcripts.message import Cursor, Message
+from _transcripts.reach import gone_store, no_transcripts, waiting
 from _transcripts.session import Listing, Problem, Reading, Session, cursor_for
 
+EVERY_SESSION = "all"  # in the place of a session's name
+
 __all__ = [
+    "EVERY_SESSION",
     "Cursor",
     "Listing",
     "Message",
@@ -21,8 +25,11 @@ __all__ = [
     "Session",
     "cursor_for",
     "find_sessions",
+    "gone_store",
+    "no_transcripts",
     "read_new",
     "resolve",
+    "waiting",
 ]
 
 

@@ -87,7 +87,7 @@ class _Search:
         self._config = config
         self._known: "Optional[dict[str, _Known]]" = None
         self._index_read = False
-        self.folder = Folder(config.sessions_dir, {}, {}, set())
+        self.folder = Folder(config.sessions_dir, {}, {}, set(), [])
         self.rows: "list[Session]" = []
         self.row_ids: "set[str]" = set()
         self.forbidden: "set[str]" = set()
@@ -119,6 +119,7 @@ class _Search:
         except FileNotFoundError:
             return
         self.sources.append(str(self._config.sessions_dir))
+        self.problems += self.folder.problems
         for stem in self.folder.deleted | self.forbidden:
             self.folder.stems.pop(stem, None)
         for stem, parts in self.folder.others.items():
@@ -225,14 +226,14 @@ def _read_index(path: Path) -> "dict[str, _Known]":
     found: "dict[str, _Known]" = {}
     for key, entry in data.items():
         if isinstance(entry, dict):
-            for name in _names_of(entry):
+            for name in names_of(entry.get("sessionId"), entry.get("sessionFile")):
                 found[name] = _merged(found.get(name), _known(key, entry))
     return found
 
 
-def _names_of(entry: "dict[str, Any]") -> "set[str]":
-    """The session id of an entry and the stem of its file, which may be a marker of the SQLite store."""
-    session_id, file = entry.get("sessionId"), entry.get("sessionFile")
+def names_of(session_id: object, file: object) -> "set[str]":
+    """The names of an entry in sessions.json: the session id, and the stem of its file, which may be a marker of the
+    SQLite store."""
     names = {session_id} if isinstance(session_id, str) else set()
     if isinstance(file, str):
         marker = re.fullmatch(r"sqlite:[^:]*:([^:]+):.*", file, re.DOTALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
 
 
 class Folder(NamedTuple):
-    """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted."""
+    """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted; and the
+    transcripts that could not be looked at."""
 
     path: Path
     stems: "dict[str, list[Part]]"
     others: "dict[str, list[Part]]"
     deleted: "set[str]"
+    problems: "list[Problem]"
 
 
 def scan_folder(folder: Path) -> Folder:
@@ -45,7 +48,7 @@ def scan_folder(folder: Path) -> Folder:
 
     Raises FileNotFoundError when there is no such folder, SourceError when it cannot be listed.
     """
-    found = Folder(folder, {}, {}, set())
+    found = Folder(folder, {}, {}, set(), [])
     try:
         descriptor = os.open(folder, os.O_RDONLY)  # names are looked up from it, not along the path each time
         try:
@@ -95,6 +98,9 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
             seen = entry.stat()
         except FileNotFoundError:
             continue  # renamed or removed since the listing, or a dangling link
+        except OSError as problem:  # it must not hide the others
+            found.problems.append(_unreachable(found.path / name, problem))
+            continue
         if stat.S_ISREG(seen.st_mode):
             stem, reset = match.groups()
             part = (reset or _LIVE, name, seen.st_size, seen.st_mtime_ns)
@@ -102,6 +108,13 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
                 target[stem].append(part)
             else:
                 target[stem] = [part]
+
+
+def _unreachable(path: Path, problem: OSError) -> Problem:
+    """A link that leads to itself, or to no possible name, is no transcript and never will be; what else is out of
+    reach is waited for."""
+    what = f"the transcript cannot be looked at: {problem.strerror}"
+    return Problem(str(path), what, waits=problem.errno not in (errno.ELOOP, errno.ENAMETOOLONG))
 
 
 def _other_name(name: str, found: Folder) -> "Optional[re.Match[str]]":
@@ -227,7 +240,7 @@ def _open_all(stem: str, paths: "tuple[Path, ...]") -> "list[IO[bytes]]":
             for file in opened:
                 file.close()
             folder = paths[-1].parent
-            found = scan_folder(folder) if folder.is_dir() else Folder(folder, {}, {}, set())
+            found = scan_folder(folder) if folder.is_dir() else Folder(folder, {}, {}, set(), [])
             parts = found.stems.get(stem) or found.others.get(stem)
             if not parts or attempt == 2:
                 raise SourceError(f"the transcript {paths[-1]} is gone") from problem

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Optional
 
 from _compat import Stamp, stamp
-from _transcripts.jsonl import name_stem
+from _transcripts.find import names_of
 from _transcripts.machine import is_machine_key
 
 _PIECE = 1 << 18  # bytes read at a time
@@ -33,9 +33,13 @@ class Keys:
 
     def is_machine(self, stem: str) -> Optional[bool]:
         """Whether nobody speaks in the session of this file stem; None when sessions.json does not know it."""
-        found = self._find(stem)
-        if found is None and self._read_again():
-            found = self._find(stem)
+        return self.are_machines([stem])[stem]
+
+    def are_machines(self, stems: Collection[str]) -> "dict[str, Optional[bool]]":
+        """`is_machine` of each; sessions.json is looked at once for all that it did not know."""
+        found = {stem: self._find(stem) for stem in stems}
+        if None in found.values() and self._read_again():
+            found = {stem: self._find(stem) for stem in stems}
         return found
 
     def _find(self, stem: str) -> Optional[bool]:
@@ -100,9 +104,8 @@ def _tokens(file: "IO[bytes]") -> "Iterator[tuple[bytes, bool]]":
 
 
 def _names_of(fields: "dict[bytes, bytes]") -> "set[str]":
-    """The session id of an entry and the stem of its file."""
-    file = re.split(r"[/\\]", _text(fields.get(b"sessionFile", b"")))[-1]
-    return {_text(fields.get(b"sessionId", b"")), name_stem(file)} - {""}
+    """The session id of an entry and the stem of its file, which may be a marker of the SQLite store."""
+    return names_of(_text(fields.get(b"sessionId", b"")), _text(fields.get(b"sessionFile", b"")))
 
 
 def _text(raw: bytes) -> str:

@@ -58,7 +58,8 @@ class FolderLines:
         self._active.clear()
         files: "dict[str, _Known]" = {}
         changed, resets = [], set()
-        for name, seen in self._list():
+        problems: "list[str]" = []
+        for name, seen in self._list(problems):
             if seen is None:
                 resets.add(name)
                 continue
@@ -73,9 +74,13 @@ class FolderLines:
         self._just_changed, self._folder_mtime = mtime != self._folder_mtime, mtime
         if self._files is None:
             self._files, self._resets = files, resets
-            return Seen()
+            return Seen(problem="".join(problems[:1]))
         self._files = files
-        return self._count(changed).plus(self._note_resets(resets))
+        found = self._count(changed).plus(self._note_resets(resets))
+        self._resets = resets
+        alive = {name_stem(name) for name in files} if self._unsure else set()
+        self._unsure = {stem: lines for stem, lines in self._unsure.items() if stem in alive}
+        return found.plus(Seen(problem="".join(problems[:1])))
 
     def look_at(self, names: Collection[str], gone: Collection[str] = ()) -> Seen:
         """Look at some files. `gone`: names that vanished in the meantime, so that what has one of them is new."""
@@ -83,6 +88,7 @@ class FolderLines:
             return self.look()
         for name in gone:
             self._files.pop(name, None)
+            self._unsure.pop(name_stem(name), None)
         seen = self._note_resets([name for name in names if _is_reset(name)])
         return seen.plus(self._count([name for name in names if _is_live(name)]))
 
@@ -105,14 +111,19 @@ class FolderLines:
         except OSError:
             return False
 
-    def _list(self) -> "Iterator[tuple[str, Optional[os.stat_result]]]":
+    def _list(self, problems: "list[str]") -> "Iterator[tuple[str, Optional[os.stat_result]]]":
         """Name by name the live transcripts, and, with None, those that a reset put aside. One by one: there may be
-        10,000, and all their stats together would take more memory than the rest of the watcher."""
+        10,000, and all their stats together would take more memory than the rest of the watcher. What one of them
+        hides, such as a link to itself, goes to `problems` and hides no other."""
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
                     if _is_live(entry.name):
-                        seen = _stat(entry)
+                        try:
+                            seen = _stat(entry)
+                        except OSError as problem:
+                            problems.append(self._unreadable(entry.name, problem))
+                            continue
                         if seen is not None:
                             yield entry.name, seen
                     elif _is_reset(entry.name):
@@ -140,26 +151,30 @@ class FolderLines:
 
     def _count(self, names: Collection[str]) -> Seen:
         """Count these files' new lines, and take back those of sessions that turned out to be a machine's."""
-        lines, problem = 0, ""
+        new: "dict[str, int]" = {}
+        problem = ""
         for name in names:
             try:
                 number = self._new_lines(name)
             except OSError as found:
-                problem = f"the transcript {self._folder / name} cannot be read: {found.strerror}"
+                problem = self._unreadable(name, found)
                 continue
             if number:
-                stem = name_stem(name)
-                machine = self._keys.is_machine(stem)
-                if machine is None:
-                    self._unsure[stem] = self._unsure.get(stem, 0) + number
-                lines += 0 if machine else number
-        return Seen(lines - self._taken_back(), 0, problem)
+                new[name_stem(name)] = number
+        return Seen(self._of_people(new), 0, problem)
 
-    def _taken_back(self) -> int:
-        """The lines of sessions that sessions.json did not know when they were counted, and now calls a machine's."""
-        known = {stem: self._keys.is_machine(stem) for stem in self._unsure}
-        settled = {stem: self._unsure.pop(stem) for stem, machine in known.items() if machine is not None}
-        return sum(lines for stem, lines in settled.items() if known[stem])
+    def _of_people(self, new: "dict[str, int]") -> int:
+        """How many of these new lines, by session, are not a machine's; less those that sessions.json did not know when
+        they were counted, and now calls a machine's."""
+        machine = self._keys.are_machines([*new, *self._unsure])
+        taken_back = sum(lines for stem, lines in self._unsure.items() if machine[stem])
+        self._unsure = {
+            stem: self._unsure.get(stem, 0) + new.get(stem, 0) for stem in machine if machine[stem] is None
+        }
+        return sum(lines for stem, lines in new.items() if not machine[stem]) - taken_back
+
+    def _unreadable(self, name: str, problem: OSError) -> str:
+        return f"the transcript {self._folder / name} cannot be read: {problem.strerror}"
 
     def _new_lines(self, name: str) -> int:
         """The lines of a file that ended since it was counted last; one that is gone has none. Raises OSError."""

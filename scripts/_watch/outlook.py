@@ -21,7 +21,7 @@ POLL_SECONDS = 5.0
 GATHER_SECONDS = 0.3
 SWEEP_SECONDS = 600.0  # between looks at everything, in case something was missed
 SWEEP_WITHOUT_INOTIFY_SECONDS = 180.0  # a sweep tries to have it again
-RETRY_SECONDS, BUSY_RETRY_SECONDS = 30.0, 2.0  # for what could not be looked at
+RETRY_SECONDS, BUSY_RETRY_SECONDS = 30.0, 2.0  # for what could not be looked at; longer each time
 ALL = frozenset((SESSIONS, STORE, MARKERS))
 
 
@@ -31,6 +31,13 @@ class Ways(NamedTuple):
 
     inotify: Any = None
     poll_seconds: Optional[float] = None
+
+
+class _Retry(NamedTuple):
+    """When to look again at what could not be looked at, and how long to wait the next time."""
+
+    at: float
+    wait_seconds: float
 
 
 class Outlook:
@@ -43,6 +50,7 @@ class Outlook:
         self._lines, self._rows = FolderLines(config.sessions_dir), StoreRows(config.store_path)
         self._inotify: Optional[Inotify] = None
         self._dirt = Dirt()
+        self._retries: "dict[str, _Retry]" = {}
         self._gather_at, self._poll_at, self._sweep_at = math.inf, math.inf, math.inf
 
     @property
@@ -108,8 +116,9 @@ class Outlook:
             private_folder(self._folders[MARKERS])
         except StorageError as problem:
             self._voice.trouble("memory folder", problem.code, str(problem))
-            self._again(now + RETRY_SECONDS)
+            self.retry("memory folder", now)
         else:
+            self.forget_retry("memory folder")
             self._voice.mended("memory folder")
         self._use_inotify(now)
         self._dirt.whole |= ALL
@@ -139,7 +148,7 @@ class Outlook:
             " (on Linux see fs.inotify.max_user_instances and max_user_watches)",
         )
         self._poll_at = now
-        self._again(now + SWEEP_WITHOUT_INOTIFY_SECONDS)
+        self._sweep_at = min(self._sweep_at, now + SWEEP_WITHOUT_INOTIFY_SECONDS)
 
     def _look_at(self, dirt: Dirt, now: float) -> Seen:
         seen = Seen()
@@ -158,14 +167,26 @@ class Outlook:
         except TotalRecallError as problem:
             busy = isinstance(problem, StoreBusy)
             self._voice.trouble(about, "busy" if busy else problem.code, str(problem))
-            self._again(now + (BUSY_RETRY_SECONDS if busy else RETRY_SECONDS))
+            self.retry(about, now, busy)
             return Seen()
         if seen.problem:
             self._voice.trouble(about, "unreadable", seen.problem)
-            self._again(now + RETRY_SECONDS)
+            self.retry(about, now)
         elif whole:
+            self.forget_retry(about)
             self._voice.mended(about)
         return seen
 
-    def _again(self, at: float) -> None:
-        self._sweep_at = min(self._sweep_at, at)
+    def retry(self, about: str, now: float, busy: bool = False) -> None:
+        """Look at everything again after a while, and after a longer one when that does not help: what stays out of
+        order for ever costs no more than the usual sweeps."""
+        first, most = (BUSY_RETRY_SECONDS, RETRY_SECONDS) if busy else (RETRY_SECONDS, SWEEP_SECONDS)
+        known = self._retries.get(about, _Retry(-math.inf, first))
+        if known.at <= now:
+            wait = min(known.wait_seconds, most)
+            known = self._retries[about] = _Retry(now + wait, wait * 2)
+        self._sweep_at = min(self._sweep_at, known.at)
+
+    def forget_retry(self, about: str) -> None:
+        """It could be looked at."""
+        self._retries.pop(about, None)

@@ -12,10 +12,11 @@ from _files import append_log
 
 
 class Voice:
-    """`say` prints a sentence for people. A log that cannot be written is a trouble like others."""
+    """`say` prints a sentence for people. A log that cannot be written is a trouble like others. `agent_id` stands in
+    each of its lines: agents that share a workspace share the log."""
 
-    def __init__(self, say: Callable[[str], None], log: Path) -> None:
-        self._say = say
+    def __init__(self, say: Callable[[str], None], log: Path, agent_id: str) -> None:
+        self._say, self._agent = say, agent_id
         self.log = log
         self._troubles: "dict[str, str]" = {}
         self.errors = 0
@@ -25,7 +26,7 @@ class Voice:
         if sentence:
             self._say(f"watcher: {sentence}")
         line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(
-            {"event": event, **facts}, separators=(",", ":")
+            {"event": event, "agent": self._agent, **facts}, separators=(",", ":")
         )
         try:
             append_log(self.log, line)

@@ -8,16 +8,27 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from _compat import epoch_ms, stamp, utc_now
 from _config import Config
 from _errors import StorageError, TotalRecallError
 from _files import lock_for_life, read_bytes
-from _markers import COMPACTS, ENDS, Marker, clear, read_markers, take
-from _state import Places
-from _watch.agenda import FLUSH, LEAST_WAIT_SECONDS, OBSERVE, RECOVERY, Agenda, Backlog, cooldown_left
+from _markers import Marker
+from _watch.agenda import (
+    FLUSH,
+    OBSERVE,
+    ORDER,
+    RECOVERY,
+    URGENT,
+    Agenda,
+    Backlog,
+    cooldown_left,
+    retry_seconds,
+)
 from _watch.child import Child, Ended
+from _watch.marks import Marks
+from _watch.notice import MARKERS
 from _watch.outlook import RETRY_SECONDS, Outlook, Ways
 from _watch.signals import Signals
 from _watch.voice import Voice
@@ -31,7 +42,6 @@ COMMANDS = {
     OBSERVE: ("observer.py", "--trigger", "watcher"),
 }
 LOG = "observer-watcher.log"
-EVENTS: "dict[str, tuple[str, ...]]" = {RECOVERY: ENDS, FLUSH: COMPACTS, OBSERVE: ()}
 
 
 @dataclass
@@ -44,35 +54,47 @@ class Tally:
     mode: str = ""
 
 
+class Running(NamedTuple):
+    """A job at work. `markers`: those that it is to settle, None when they could not be listed. `instead`: an observer
+    that stands in for a recovery that failed."""
+
+    child: Child
+    markers: "Optional[list[Marker]]"
+    instead: bool
+
+
 class Watch:
-    """The watch over one workspace and agent. Times are seconds of `time.monotonic`."""
+    """The watch over one workspace and agent. Times are seconds of `time.monotonic`.
+
+    At most two jobs run: an observer, and beside it a flush or a recovery, which cannot wait for its model.
+    """
 
     def __init__(self, config: Config, ways: Ways, voice: Voice, tally: Tally) -> None:
         self.config = config
-        self._markers = markers_folder(config)
+        self._marks = Marks(config, voice)
         self._voice, self._tally = voice, tally
-        self._outlook = Outlook(config, self._markers, ways, voice)
+        self._outlook = Outlook(config, self._marks.folder, ways, voice)
         self._agenda, self._backlog = Agenda(), Backlog()
-        self._child: Optional[Child] = None
-        self._handed: "set[str]" = set()  # markers that a job was begun for
-        self._with: "list[Marker]" = []  # those that the running child is to settle
+        self._running: "list[Running]" = []
+        self._failed_in_row: "dict[str, int]" = {}
         self._hold = -math.inf  # no observer before this
         self._instead = False  # the next observer stands in for a recovery that failed
 
     def begin(self) -> None:
-        """Begin to watch; an observer takes in what was said before, unless one did lately."""
+        """Begin to watch; an observer takes in what was said before, after the cooldown when one ran lately."""
         now = time.monotonic()
         self._outlook.begin(now)
         config = self.config
-        if not self._cooldown_left() and (config.sessions_dir.is_dir() or config.store_path.exists()):
-            self._agenda.want(OBSERVE, now)
+        if config.sessions_dir.is_dir() or config.store_path.exists():
+            self._agenda.want(OBSERVE, now + self._cooldown_left())
         self._tally.mode = self._outlook.mode
-        self._voice.tell("watching", f"watching {self.config.sessions_dir} ({self._outlook.mode})")
+        self._voice.tell("watching", f"watching {config.sessions_dir} ({self._outlook.mode})")
 
     def step(self) -> None:
         """Do what is due now."""
         now = time.monotonic()
-        self._tend(now)
+        for running in list(self._running):
+            self._tend(running, now)
         seen, markers = self._outlook.look(now)
         self._tally.mode = self._outlook.mode
         self._tally.lines += seen.lines
@@ -83,8 +105,7 @@ class Watch:
             self._look_at_markers(now)
         if self._backlog.fresh >= self.config.line_threshold and OBSERVE not in self._agenda:
             self._agenda.want(OBSERVE, max(self._hold, now + self._cooldown_left()))
-        if self._child is None:
-            self._start(self._agenda.take(now), now)
+        self._start(self._agenda.take(now, self._startable), now)
 
     def refresh(self, config: Config) -> None:
         """Go on with this configuration, unless it names other places; and look at everything."""
@@ -95,70 +116,88 @@ class Watch:
 
     def wait(self, signals: Signals) -> None:
         """Sleep until something happens or is due."""
-        due = [self._outlook.next_at]
-        due.append(self._child.next_at if self._child else self._agenda.next_at)
-        wait_for(
-            [signals.descriptor, self._outlook.descriptor, self._child.output if self._child else None],
-            min(due) - time.monotonic(),
-        )
+        due = [self._outlook.next_at, self._agenda.next_at(self._startable), self._next_end]
+        wait_for([signals.descriptor, self._outlook.descriptor, *self._outputs], min(due) - time.monotonic())
         signals.forget()
 
     def close(self, signals: Signals) -> None:
-        """End the child in order, and watch no more."""
+        """End the children in order, and watch no more."""
         self._outlook.close()
-        if self._child:
-            self._child.stop(time.monotonic())
-        while self._child:
+        for running in self._running:
+            running.child.stop(time.monotonic())
+        while self._running:
             now = time.monotonic()
-            if not self._reap(now):
-                wait_for([signals.descriptor, self._child.output], self._child.next_at - now)
+            if not any([self._reap(running, now) for running in list(self._running)]):
+                wait_for([signals.descriptor, *self._outputs], self._next_end - now)
                 signals.forget()
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 
+    @property
+    def _startable(self) -> "tuple[str, ...]":
+        """The jobs that may begin beside those that run."""
+        jobs = {running.child.job for running in self._running}
+        if jobs.intersection(URGENT):
+            return ()
+        return URGENT if jobs else ORDER
+
+    @property
+    def _outputs(self) -> "list[Optional[int]]":
+        return [running.child.output for running in self._running]
+
+    @property
+    def _next_end(self) -> float:
+        return min((running.child.next_at for running in self._running), default=math.inf)
+
     def _start(self, job: str, now: float) -> None:
         if not job:
             return
-        left = self._cooldown_left() if job == OBSERVE and not self._instead else 0.0
+        instead = self._instead and job == OBSERVE
+        left = self._cooldown_left() if job == OBSERVE and not instead else 0.0
         if left:
             self._agenda.want(OBSERVE, now + left)
             return
         script, *flags = COMMANDS[job]
         command = [sys.executable, str(SCRIPTS / script), *flags, "--quiet"]
         command += ["--workspace", str(self.config.workspace)]
-        self._with = self._left(RECOVERY if self._instead and job == OBSERVE else job)
+        markers = self._marks.left(RECOVERY if instead else job)
         try:
-            self._child = Child(job, command, now, DEADLINE_SECONDS[job])
+            child = Child(job, command, now, DEADLINE_SECONDS[job])
         except OSError as problem:
             self._voice.trouble(job, "not_started", f"{script} could not be started: {problem.strerror}")
-            self._agenda.want(job, self._later(now))
+            self._agenda.want(job, self._later(job, now))
             return
+        self._running.append(Running(child, markers, instead))
         self._tally.started[job] += 1
-        self._backlog.begin()
+        self._backlog.begin(job)
         if job == OBSERVE:
+            self._instead = False
             self._hold = now + self.config.cooldown_seconds
         self._voice.tell("started", job=job, lines=self._backlog.waiting)
 
-    def _tend(self, now: float) -> None:
-        """See to the child, and to what follows from its end."""
-        ended = self._reap(now)
+    def _tend(self, running: Running, now: float) -> None:
+        """See to a child, and to what follows from its end."""
+        ended = self._reap(running, now)
         if ended is not None:
-            {RECOVERY: self._recovered, FLUSH: self._flushed, OBSERVE: self._observed}[ended.job](ended, now)
+            follow = {RECOVERY: self._recovered, FLUSH: self._flushed, OBSERVE: self._observed}
+            follow[ended.job](running, ended, now)
 
-    def _reap(self, now: float) -> Optional[Ended]:
-        """How the child ended, None when there is none or it still runs."""
-        ended = self._child.tend(now) if self._child else None
+    def _reap(self, running: Running, now: float) -> Optional[Ended]:
+        """How a child ended, None as long as it runs."""
+        ended = running.child.tend(now)
         if ended is None:
             return None
-        self._child = None
-        self._backlog.settle(ended.status == "ok")
+        self._running.remove(running)
+        # What recovery only captured still waits for an observer.
+        took_in = ended.status == "ok" and ended.told.get("observer", "ok") == "ok"
+        self._backlog.settle(ended.job, took_in)
         written = ended.count("observations_written")
         self._voice.tell(
             "ended", job=ended.job, status=ended.status, reason=ended.reason, code=ended.code, written=written
         )
         return ended
 
-    def _recovered(self, ended: Ended, now: float) -> None:
+    def _recovered(self, running: Running, ended: Ended, now: float) -> None:
         """It removes the markers itself. One that fails, or is not there, is stood in for by an observer."""
         if ended.status == "error":
             self._failed(ended, "an observer takes in what is new instead")
@@ -166,30 +205,37 @@ class Watch:
             self._agenda.want(OBSERVE, now)
             return
         self._voice.mended(RECOVERY)
-        if self._left(RECOVERY, among=self._with):
-            self._agenda.want(RECOVERY, self._later(now))
+        self._again_if_left(RECOVERY, running, now)
 
-    def _flushed(self, ended: Ended, now: float) -> None:
+    def _flushed(self, running: Running, ended: Ended, now: float) -> None:
         """Provisional lines are as good: what was said is in memory before OpenClaw compacts."""
         if ended.status != "error" or ended.count("provisional") or ended.count("observations_written"):
             self._voice.mended(FLUSH)
-            self._clear(self._with)
+            self._marks.clear(running.markers)
         else:
             self._failed(ended, "it is tried again after the cooldown")
-        if self._left(FLUSH, among=self._with):
-            self._agenda.want(FLUSH, self._later(now))
+        self._again_if_left(FLUSH, running, now)
 
-    def _observed(self, ended: Ended, now: float) -> None:
-        instead, self._instead = self._instead, False
+    def _observed(self, running: Running, ended: Ended, now: float) -> None:
         if ended.status == "ok":
+            self._failed_in_row.pop(OBSERVE, None)
             self._voice.mended(OBSERVE)
-            self._clear(self._with)
+            if running.instead:
+                self._marks.clear(running.markers)
+                self._again_if_left(RECOVERY, running, now)
             return
         if ended.status == "error":
             self._failed(ended, "it is tried again after the cooldown")
-        self._hold = self._later(now)
-        again = RECOVERY if instead and self._left(RECOVERY) else OBSERVE
+        self._hold = self._later(OBSERVE, now)
+        again = RECOVERY if running.instead and self._marks.left(RECOVERY) != [] else OBSERVE
         self._agenda.want(again, self._hold)
+
+    def _again_if_left(self, job: str, running: Running, now: float) -> None:
+        """Begin a job once more, later, when markers that it was to settle are still there, or nobody can tell."""
+        if self._marks.left(job, among=running.markers) == []:
+            self._failed_in_row.pop(job, None)
+        else:
+            self._agenda.want(job, self._later(job, now))
 
     def _failed(self, ended: Ended, then: str) -> None:
         self._tally.failures += 1
@@ -199,75 +245,37 @@ class Watch:
         code = "missing" if missing else ended.reason
         self._voice.trouble(ended.job, code, f"{script} {why}; {then}", counted=False)  # the failure is
 
-    def _later(self, now: float) -> float:
-        return now + max(LEAST_WAIT_SECONDS, self.config.cooldown_seconds)
+    def _later(self, job: str, now: float) -> float:
+        """When a job that got nowhere is begun again."""
+        self._failed_in_row[job] = self._failed_in_row.get(job, 0) + 1
+        return now + retry_seconds(self._failed_in_row[job], self.config.cooldown_seconds)
 
     def _cooldown_left(self) -> float:
         mark = self.config.memory_dir / ".observer-last-run"
         return cooldown_left(last_run(mark), epoch_ms(utc_now()) / 1000, self.config.cooldown_seconds)
 
-    # Markers ---------------------------------------------------------------------------------------------------------
-
     def _look_at_markers(self, now: float) -> None:
-        """Take those that are new, and begin what they ask for."""
-        there = self._read_markers()
-        self._handed &= {marker.path.stem for marker in there}
-        for marker in there:
-            if marker.path.stem in self._handed:
-                continue
-            self._handed.add(marker.path.stem)
-            if not marker.event:
-                self._clear([marker])
-            for job in (RECOVERY, FLUSH):
-                if marker.event in EVENTS[job]:
-                    self._take(marker)
-                    self._agenda.want(job, now)
-
-    def _take(self, marker: Marker) -> None:
-        try:
-            take(marker)
-        except StorageError as problem:
-            self._voice.trouble("marker", problem.code, str(problem))
-        else:
-            self._voice.mended("marker")
-
-    def _read_markers(self) -> "list[Marker]":
-        try:
-            found = read_markers(self._markers)
-        except StorageError as problem:
-            self._voice.trouble("markers", problem.code, str(problem))
-            return []
-        self._voice.mended("markers")
-        return found
-
-    def _left(self, job: str, among: "Optional[list[Marker]]" = None) -> "list[Marker]":
-        """The markers of a job that are there, only those `among` when they are given."""
-        names = None if among is None else {marker.path.stem for marker in among}
-        return [
-            marker
-            for marker in self._read_markers()
-            if marker.event in EVENTS[job] and (names is None or marker.path.stem in names)
-        ]
-
-    def _clear(self, markers: "list[Marker]") -> None:
-        try:
-            clear(markers)
-        except StorageError as problem:
-            self._voice.trouble("marker", problem.code, str(problem))
-        else:
-            self._voice.mended("marker")
+        """Begin what the markers ask for that are new."""
+        jobs = self._marks.take_up()
+        if jobs is None:
+            self._outlook.retry(MARKERS, now)
+            return
+        self._outlook.forget_retry(MARKERS)
+        for job in jobs:
+            self._agenda.want(job, now)
 
 
 def watch(config: Config, ways: Ways, voice: Voice, tally: Tally, read_config: Callable[[], Config]) -> None:
     """Watch until a signal says to stop. SIGHUP reads the configuration again, and looks at everything.
 
-    Raises BusyError when another watcher has this memory folder. One that cannot be written to is waited for.
+    Raises BusyError when another watcher has this memory folder for the same agent. One that cannot be written to is
+    waited for.
     """
     with Signals() as signals:
         while not signals.stop:
             voice.log = config.logs_dir / LOG
             try:
-                with lock_for_life(config.private_dir / "watcher.lock"):
+                with lock_for_life(config.private_dir / f"watcher-{config.agent_id}.lock"):
                     voice.mended("lock")
                     watching = Watch(config, ways, voice, tally)
                     config = _watch_on(watching, signals, voice, read_config)
@@ -308,13 +316,8 @@ def _config_now(config: Config, signals: Signals, voice: Voice, read_config: Cal
     return found
 
 
-def _places(config: Config) -> "tuple[Path, ...]":
-    return config.workspace, config.memory_dir, config.sessions_dir, config.store_path
-
-
-def markers_folder(config: Config) -> Path:
-    """Where the gateway hook leaves its markers."""
-    return Places(config.observations_path, config.private_dir).markers
+def _places(config: Config) -> "tuple[object, ...]":
+    return config.agent_id, config.workspace, config.memory_dir, config.sessions_dir, config.store_path
 
 
 def last_run(mark: Path) -> Optional[float]:

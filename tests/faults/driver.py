@@ -1,9 +1,9 @@
 """Runs a layer many times over in children of one process, each child with a fault put into its system calls.
 
-Reads one JSON task a line on stdin: {"layer", "argv", "env", "fault", "number"}; answers each with {"code", "signal",
-"calls"}. Faults: "none", "kill" (SIGKILL instead of the nth call), "killed" (SIGKILL right after it), "fail" (the nth
-call fails with ENOSPC), "fail-on" (it and all after it), "short" (the nth write takes half and then the disk is full),
-"torn" (it takes half and SIGKILL comes), "late" (SIGKILL after `number` milliseconds).
+`driver.py SCRIPTS` reads one JSON task a line on stdin: {"layer", "argv", "env", "fault", "number"}; answers each with
+{"code", "signal", "calls"}. Faults: "none", "kill" (SIGKILL instead of the nth call), "killed" (SIGKILL right after
+it), "fail" (the nth call fails with ENOSPC), "fail-on" (it and all after it), "short" (the nth write takes half and
+then the disk is full), "torn" (it takes half and SIGKILL comes), "late" (SIGKILL after `number` milliseconds).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, sys.argv[1])
 
 import filelock  # noqa: E402, F401
 import jsonschema  # noqa: E402, F401
@@ -31,10 +30,12 @@ import dream_cycle  # noqa: E402
 import observer  # noqa: E402
 import recall  # noqa: E402
 import reflector  # noqa: E402
+import session_recovery  # noqa: E402
 
 LAYERS = {
     "observer": observer.main,
     "reflector": reflector.main,
+    "session_recovery": session_recovery.main,
     "dream_cycle": dream_cycle.main,
     "recall": recall.main,
 }

@@ -46,7 +46,7 @@ def expected(prepared: Person, driver: Driver, tmp_path_factory: pytest.TempPath
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("fault", "step"), [("kill", 3), ("killed", 7), ("fail", 7), ("short", 11), ("torn", 5)]
+    ("fault", "step"), [("kill", 4), ("killed", 7), ("fail", 7), ("short", 11), ("torn", 5)]
 )
 def test_a_fault_at_any_system_call_leaves_nothing_that_the_next_run_does_not_finish(
     prepared: Person, driver: Driver, expected: "dict[str, Any]", tmp_path: Path, fault: str, step: int

@@ -1,0 +1,281 @@
+"""What got into a log without being a note: thoughts and fences of models, our own results, chatter of machines,
+prompts that came back, and lines in the very same words again.
+
+A line that fits none of these signs stays, whatever it is: nothing that a person may have typed is junk. All that
+leaves lies in memory/archive/reflections with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+
+from _answer import system_prompt
+from _archive import Archived, block_for, render_archived
+from _dream import without
+from _gate.notes import is_metadata
+from _ledger import facts_of, read_ledger
+from _likeness import fingerprint
+from _memory import iso
+from _observations import MARKS, Entry, next_ids, observations_in, parse_log
+from _reflect import exact_duplicates, read_items
+from _state import Filing, Places, Reflection, commit_reflection, file_away, load_state, name_of
+from _transcripts.machine import is_machine_prompt, without_silence
+
+BY = "clean"
+THOUGHTS, FENCE, RESULT, MACHINE = "thoughts of a model", "code fence", "our own result", "machine chatter"
+TALK, ECHO, METADATA = "talk about the task", "a prompt that came back", "metadata without a note"
+DUPLICATE = "duplicate"
+_THINK = r"(?:think|thinking|thought|reasoning|seed:think)"
+_OPEN = re.compile(rf"^[-*\s]*(?:<{_THINK}>|\[THINK\]|◁think▷)", re.I)
+_CLOSE = re.compile(rf"(?:</{_THINK}>|\[/THINK\]|◁/think▷)\s*$", re.I)
+_ONLY_CLOSE = re.compile(rf"^\s*(?:</{_THINK}>|\[/THINK\]|◁/think▷)\s*$", re.I)
+_FENCE = re.compile(r"^\s*```[\w-]*\s*$")
+_NOTHING = re.compile(r"[\W_]*NO[_ ]?OBSERVATIONS[\W_]*", re.I)
+_TALK = re.compile(
+    r"(?:(?:sure|okay|ok|certainly)?[,!.]?\s*(?:here are|below are|these are) (?:the |my |some )?"
+    r"(?:new |key |compressed |extracted |updated )*observations\b[^.]{0,60}"
+    r"|(?:there (?:are|were) )?no (?:new |notable |significant |relevant |important )*observations"
+    r"(?: (?:found|were found|were made|to (?:record|note|report|make)|in this (?:conversation|transcript|session)))?"
+    r"|(?:the )?user asked the (?:assistant|ai|model) to (?:summari[sz]e|observe|extract|compress)\b[^.]{0,60}"
+    r"|(?:the )?(?:conversation|transcript) (?:is empty|(?:contains|has) no\b[^.]{0,60})"
+    r"|as an ai (?:language )?model\b.*)[:.]?",
+    re.I,
+)
+_TEMPLATE = re.compile(r"(?:HH:MM|YYYY-MM-DD)\b")
+_TEMPLATE_FIELD = re.compile(r"\bdc:(?:type=(?:TYPE|T)|importance=N)\b")
+_FIELD = re.compile(r"\b\w+\s?[:=]\s?[\w./-]+")
+_FEWEST_PROMPT_WORDS = 5
+
+
+@dataclass(frozen=True)
+class Junk:
+    """One entry of the log that is no note: its position, the number of its first line, and why."""
+
+    position: int
+    line: int
+    reason: str
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What leaves a log: junk, and of lines in the same words all but one, by the number of their line."""
+
+    junk: "tuple[Junk, ...]"
+    duplicates: "tuple[tuple[int, Entry], ...]"
+
+    @property
+    def found(self) -> "list[tuple[int, str, str]]":
+        """(number of the line, reason, text) of all of it, in the order of the log."""
+        junk = [(one.line, one.reason, one.entry.raw) for one in self.junk]
+        return sorted(junk + [(line, DUPLICATE, entry.raw) for line, entry in self.duplicates])
+
+
+def look(log: str, now: datetime, zone: tzinfo) -> Cleaning:
+    """What a clean-up would take out of a log."""
+    junk = junk_in(log)
+    entries, numbers = parse_log(log), lines_of(log)
+    rest = without(entries, (one.position for one in junk))
+    leaving = Counter(name_of(step.leaving[0]) for step in exact_duplicates(read_items(rest, now, zone)))
+    gone = {one.position for one in junk}
+    duplicates = []
+    for position in reversed(range(len(entries))):
+        if entries[position].observation and position not in gone and leaving[name_of(entries[position])]:
+            leaving[name_of(entries[position])] -= 1
+            duplicates.append((numbers[position], entries[position]))
+    return Cleaning(junk, tuple(reversed(duplicates)))
+
+
+def lines_of(log: str) -> "list[int]":
+    """The number of the first line of each entry."""
+    numbers, line = [], 1
+    for entry in parse_log(log):
+        numbers.append(line)
+        line += entry.raw.count("\n") + 1
+    return numbers
+
+
+def junk_in(log: str) -> "tuple[Junk, ...]":
+    """The entries that are no notes, in the order of the log."""
+    entries, numbers = parse_log(log), lines_of(log)
+    found = dict(_thoughts(entries))
+    prompt = _read_prompt()
+    for position, entry in enumerate(entries):
+        reason = "" if position in found else _reason(entry, prompt)
+        if reason:
+            found[position] = reason
+    for position in _fences(entries, found):
+        found[position] = FENCE
+    return tuple(Junk(at, numbers[at], found[at], entries[at]) for at in sorted(found))
+
+
+def _is_marked(entry: Entry) -> bool:
+    """Whether an entry is a line that a model or an edition of this skill wrote, at least in part."""
+    return entry.observation is not None and ("dc:" in entry.raw or any(mark in entry.raw for mark in MARKS))
+
+
+def _thoughts(entries: "Sequence[Entry]") -> "Iterator[tuple[int, str]]":
+    """Positions of thoughts: from the tag that opens them to the one that closes them on the same day; without such a
+    one, up to the first blank line or note. The first date line or hook ends them in any case, and notes among them
+    stay."""
+    position = 0
+    while position < len(entries):
+        entry = entries[position]
+        if not _OPEN.match(entry.raw):
+            if _ONLY_CLOSE.match(entry.raw):
+                yield position, THOUGHTS
+            position += 1
+            continue
+        end = _end_of_thoughts(entries, position)
+        yield from ((at, THOUGHTS) for at in range(position, end) if _is_thought(entries[at]))
+        position = end
+
+
+def _is_thought(entry: Entry) -> bool:
+    return bool(entry.raw.strip()) and not _is_marked(entry)
+
+
+def _end_of_thoughts(entries: "Sequence[Entry]", start: int) -> int:
+    unclosed = 0
+    for position in range(start, len(entries)):
+        entry = entries[position]
+        if position > start and (entry.kind in ("date", "hook") or _OPEN.match(entry.raw)):
+            break
+        if _CLOSE.search(entry.raw):
+            return position + 1
+        if not unclosed and position > start and (not entry.raw.strip() or _is_marked(entry)):
+            unclosed = position
+    else:
+        position = len(entries)
+    return unclosed or position
+
+
+def _fences(entries: "Sequence[Entry]", found: "Mapping[int, str]") -> "Iterator[int]":
+    """Positions of fences that a model put around its answer: nothing but notes and date lines is between them. Those
+    around anything else may be a person's."""
+    places = [at for at, entry in enumerate(entries) if entry.kind == "other" and _FENCE.match(entry.raw)]
+    while len(places) > 1:
+        first, last = places[0], places[1]
+        inside = [entry for at, entry in enumerate(entries[first + 1 : last], first + 1) if at not in found]
+        told = [entry for entry in inside if entry.raw.strip()]
+        if all(_is_marked(entry) or entry.kind == "date" for entry in told):
+            yield from (first, last)
+            places = places[2:]
+        elif _FENCE.match(entries[first].raw) and _stands_beside_notes(entries, first):
+            yield first
+            places = places[1:]
+        else:
+            places = places[2:]
+    if places and _stands_beside_notes(entries, places[0]):
+        yield places[0]
+
+
+def _stands_beside_notes(entries: "Sequence[Entry]", position: int) -> bool:
+    """Whether a fence without its other half stands right above a note, or ends what a model wrote."""
+    after = next((entry for entry in entries[position + 1 :] if entry.raw.strip()), None)
+    before = next((entry for entry in reversed(entries[:position]) if entry.raw.strip()), None)
+    if after is None or after.kind == "date":
+        return before is not None and _is_marked(before)
+    return _is_marked(after)
+
+
+def _reason(entry: Entry, prompt: _Prompt) -> str:
+    """Why an entry by itself is no note; "" when it may be one."""
+    if entry.kind not in ("observation", "other"):
+        return ""
+    text = entry.observation.text if entry.observation else entry.raw.strip()
+    bare = re.sub(r"^[-*]\s+", "", text).strip()
+    if not bare:
+        return ""
+    if _is_own_result(bare):
+        return RESULT
+    if is_machine_prompt(bare) or not without_silence(bare):
+        return MACHINE
+    if _NOTHING.fullmatch(bare) or _TALK.fullmatch(bare):
+        return TALK
+    if fingerprint(bare) in prompt.lines or _TEMPLATE.match(bare) or _TEMPLATE_FIELD.search(entry.raw):
+        return ECHO
+    if not _is_marked(entry):
+        return ""
+    if entry.observation and not entry.observation.id and fingerprint(bare) in prompt.examples:
+        return ECHO
+    if _OPEN.match(bare) or _CLOSE.search(bare):
+        return THOUGHTS
+    several = len(_FIELD.findall(bare)) > 1 and len(_FIELD.sub("", bare).split()) < 3
+    return METADATA if several and is_metadata(bare) else ""
+
+
+def _is_own_result(text: str) -> bool:
+    """Whether the text is a result object of this skill."""
+    if not (text.startswith("{") and '"layer"' in text):
+        return False
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("layer"), str) and "status" in found
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """The observer's prompt as it may come back: its lines that nobody types by chance, and the texts of its
+    examples, all as fingerprints."""
+
+    lines: "frozenset[str]"
+    examples: "frozenset[str]"
+
+
+def _read_prompt() -> _Prompt:
+    text = system_prompt().text
+    lines = [fingerprint(line) for line in text.split("\n") if not line.startswith("- ")]
+    examples = observations_in(parse_log(f"Date: 2026-03-02\n{text}"))
+    return _Prompt(
+        frozenset(line for line in lines if len(line.split()) >= _FEWEST_PROMPT_WORDS),
+        frozenset(fingerprint(one.text) for one in examples),
+    )
+
+
+# Doing it ------------------------------------------------------------------------------------------------------------
+
+
+def clean(places: Places, cleaning: Cleaning, log: str, now: datetime, zone: tzinfo) -> "dict[str, int]":
+    """Take it out of the log, which is `log`, under the memory lock that the caller holds; returns how many entries
+    left, and how many of them were merged into one in the same words."""
+    day = f"{now.astimezone(zone):%Y-%m-%d}"
+    if cleaning.junk:
+        file_away(places, _filing(places, cleaning.junk, log, day, iso(now)))
+        log = without(parse_log(log), (one.position for one in cleaning.junk))
+    steps = exact_duplicates(read_items(log, now, zone))
+    done = commit_reflection(places, Reflection(iso(now), day, steps)) if steps else {"merged": 0}
+    return {"removed": len(cleaning.junk), "merged": done["merged"]}
+
+
+def _filing(places: Places, junk: "Sequence[Junk]", log: str, day: str, at: str) -> Filing:
+    """Junk into the archive, each piece under an id of its own, so that it can be asked back."""
+    entries = parse_log(log)
+    known = {str(row.get("id")) for row in read_ledger(places.ledger)}
+    highest = dict(load_state(places).highest)
+    used = [one.id for one in observations_in(entries) if one.id]
+    where, items, rows = f"archive/reflections/{day}.md", [], []
+    for one in junk:
+        observation = one.entry.observation
+        said = (observation.date if observation else "") or day
+        name = observation.id if observation and observation.id else ""
+        if not name:
+            name = next_ids(said, 1, used, highest.get(said, 0))[0]
+            highest[said] = int(name.rsplit("-", 1)[1])
+        if name not in known:
+            facts: "Mapping[str, Any]" = facts_of(observation) if observation else {}
+            rows.append({"e": "adopted", "at": at, "id": name, **facts})
+        rows.append({"e": "archived", "at": at, "id": name, "why": one.reason, "by": BY, "in": where})
+        items.append(Archived(name, one.entry.raw, said, one.reason))
+    path = places.observations.parent.joinpath(*where.split("/"))
+    block = block_for(path, render_archived(items), f"# What left memory on {day}\n\n")
+    new = without(entries, (one.position for one in junk))
+    return Filing({where: block}, (log, new), tuple(rows), highest)

@@ -1,0 +1,7 @@
+"""Forgetting: what goes with a thing that is to be forgotten, taken out of every file of ours, and kept out."""
+
+from __future__ import annotations
+
+from _forget.command import finish, forget
+
+__all__ = ["finish", "forget"]

@@ -1,0 +1,285 @@
+"""Which observations and chunks go when something is to be forgotten: those that were named, those that have the words,
+and what else says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from _account import CHUNKED, FORGOTTEN, MERGED, Standing, standings
+from _archive import read_records
+from _compat import sha256_hex
+from _files import decode, read_bytes
+from _forget.order import Order, mentions
+from _forget.scrub import said_in, takes
+from _ledger import read_ledger
+from _likeness import features, fingerprint
+from _observations import parse_log, tidy
+from _state import Places
+
+LOGS = ("observations.md", "archived-observations.md", "archive/archived-observations.md")
+ARCHIVES = ("archive/observations", "archive/chunks", "archive/reflections")
+ASKED, PART, SAME = "asked for", "made of what is forgotten", "says the same"
+LEFT_BEHIND = "what it went into is forgotten"
+# Two lines say the same when the later one has so many of the words of the earlier one.
+_SHARED = 0.5
+
+
+@dataclass(frozen=True)
+class Item:
+    """One observation, chunk, hook line or remark in a file below memory/. `text` is what it says, `whole` all that is
+    looked at, `sources` the observations that a chunk was made of."""
+
+    id: str
+    where: str
+    text: str
+    whole: str
+    sources: "tuple[str, ...]" = ()
+    is_hit: bool = False
+    is_observation: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What goes. `why` is by id one of ASKED, PART, SAME; `items` are where it stands; `rows` what the ledger is told;
+    `origins` by id (the uids of messages of which nothing else is left, those of which something is); `kept` are other
+    parts of what was dissolved, which stay in the archive. `unknown` are wanted ids that nothing is known of.
+    """
+
+    order: Order
+    why: "Mapping[str, str]"
+    items: "tuple[Item, ...]"
+    rows: "tuple[dict[str, Any], ...]"
+    origins: "Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]"
+    kept: "tuple[str, ...]"
+    forgotten_before: "tuple[str, ...]" = ()
+    unknown: "tuple[str, ...]" = ()
+
+
+@dataclass
+class _History:
+    """What the ledger says: what became of each, what was made of what, and which messages each came from. `answered`
+    are messages of which more than a provisional line is there, `replaced` provisional lines that an answer replaced.
+    """
+
+    standing: "dict[str, Standing]" = field(default_factory=dict)
+    made_of: "dict[str, set[str]]" = field(default_factory=dict)
+    went_into: "dict[str, set[str]]" = field(default_factory=dict)
+    uids: "dict[str, set[str]]" = field(default_factory=dict)
+    ids_of: "dict[str, set[str]]" = field(default_factory=dict)
+    answered: "set[str]" = field(default_factory=set)
+    replaced: "set[str]" = field(default_factory=set)
+    prints: "dict[str, str]" = field(default_factory=dict)
+
+
+def read_items(memory: Path, order: Order, near: "frozenset[str]") -> "Iterator[Item]":
+    """All of the log, and of the archives the files that have something of the order in them, or one of the ids in
+    `near`; `is_hit` where the order's words or texts are in it."""
+    for name in LOGS:
+        text = decode(read_bytes(memory / name) or b"")
+        for entry in parse_log(text):
+            if entry.observation or (entry.raw.strip() and takes(entry, order)):
+                name_of = entry.observation.id if entry.observation else ""
+                said = entry.observation.text if entry.observation else tidy(entry.raw)
+                is_one = entry.observation is not None
+                yield Item(name_of, name, said, entry.raw, (), takes(entry, order), is_one)
+    for folder in ARCHIVES:
+        place = memory / folder
+        for path in sorted(place.glob("*.md")) if place.is_dir() else ():
+            text = decode(read_bytes(path) or b"")
+            if order.may_be_in(text) or mentions(text, near):
+                yield from _archived(f"{folder}/{path.name}", text, order)
+
+
+def _archived(where: str, text: str, order: Order) -> "Iterator[Item]":
+    found = list(read_records(text))
+    for record in found:
+        entry = record.entry
+        said = entry.observation.text if entry and entry.observation else tidy(record.text)
+        hit = record.id in order.ids or order.has(said_in(record))
+        yield Item(record.id, where, said, record.text, record.source_ids, hit)
+    for entry in parse_log(text) if not found else ():
+        if takes(entry, order):
+            yield Item("", where, tidy(entry.raw), entry.raw, (), True, entry.observation is not None)
+
+
+def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: str) -> Choice:
+    """Everything that goes, and why."""
+    memory, wanted = places.observations.parent, frozenset(ids)
+    history = _history(read_ledger(places.ledger))
+    why = dict.fromkeys(wanted, ASKED)
+    order = Order(wanted, words)
+    while True:
+        before = len(why), order
+        items = list(read_items(memory, order, _neighbours(why, history)))
+        _note_chunks(items, history)
+        for item in items:
+            if item.is_hit and item.id:
+                why.setdefault(item.id, ASKED if Order(frozenset(), words).has(item.whole) else SAME)
+        texts = _texts(items)
+        _spread(why, history, texts, wanted)
+        order = _order(why, words, texts, history)
+        if before == (len(why), order):
+            break
+    kept = _left_behind(why, history)
+    gone = tuple(item for item in items if item.is_hit or item.id in why)
+    there = {item.id for item in gone}
+    standing = history.standing
+    return Choice(
+        order,
+        why,
+        gone,
+        _rows(why, kept, history, at),
+        _origins(why, history),
+        tuple(sorted(kept)),
+        tuple(name for name in why if name in standing and standing[name].state == FORGOTTEN),
+        tuple(sorted(name for name in wanted if name not in there and name not in standing)),
+    )
+
+
+def _note_chunks(items: "Iterable[Item]", history: _History) -> None:
+    """Chunks of which the ledger does not say what they were made of."""
+    for item in items:
+        if item.id.startswith("CHUNK-"):
+            history.made_of.setdefault(item.id, set()).update(item.sources)
+            for name in item.sources:
+                history.went_into.setdefault(name, set()).add(item.id)
+
+
+def _neighbours(why: "Iterable[str]", history: _History) -> "frozenset[str]":
+    """What they went into and were made of: it is looked at, whether it says the same or not."""
+    parts: "dict[str, set[str]]" = {}
+    for part, wholes in history.went_into.items():
+        for whole in wholes:
+            parts.setdefault(whole, set()).add(part)
+    found: "set[str]" = set()
+    for name in why:
+        found |= (
+            history.went_into.get(name, set()) | history.made_of.get(name, set()) | parts.get(name, set())
+        )
+    return frozenset(found)
+
+
+def _history(rows: "Iterable[dict[str, Any]]") -> _History:
+    found, every = _History(), []
+    for row in rows:
+        every.append(row)
+        name, kind = str(row.get("id", "")), row.get("e")
+        if kind == "observed":
+            if row.get("from_ids"):
+                found.made_of.setdefault(name, set()).update(map(str, row["from_ids"]))
+                for part in map(str, row["from_ids"]):
+                    found.went_into.setdefault(part, set()).add(name)
+            if "line" not in row:
+                found.answered.update(map(str, row.get("from", ())))
+            for uid in map(str, row.get("from", ())):
+                found.uids.setdefault(name, set()).add(uid)
+                found.ids_of.setdefault(uid, set()).add(name)
+        if kind == "removed":
+            found.replaced.add(name)
+        if kind in ("merged", "chunked") and row.get("into"):
+            found.went_into.setdefault(name, set()).add(str(row["into"]))
+        if row.get("fp"):
+            found.prints[name] = str(row["fp"])
+    found.standing = standings(every)
+    return found
+
+
+def _texts(items: "Sequence[Item]") -> "dict[str, str]":
+    """What each says, by id."""
+    found: "dict[str, str]" = {}
+    for item in items:
+        if item.id and item.text:
+            found.setdefault(item.id, item.text)
+    return found
+
+
+def _spread(
+    why: "dict[str, str]", history: _History, texts: "Mapping[str, str]", wanted: "frozenset[str]"
+) -> None:
+    """Add what goes with those that go: what was made of them, and of what was asked for by id all that says the same.
+
+    What was made of several goes as a whole; the other parts of it stay in the archive.
+    """
+    parts: "dict[str, set[str]]" = {}
+    for part, wholes in history.went_into.items():
+        for whole in wholes:
+            parts.setdefault(whole, set()).add(part)
+    todo = list(why)
+    while todo:
+        name = todo.pop()
+        found: "dict[str, str]" = {}
+        for whole in history.went_into.get(name, ()):
+            if whole in history.made_of:
+                found[whole] = PART
+            elif why[name] != PART and _alike(texts, name, whole):
+                found[whole] = SAME
+        if name in wanted or why[name] == SAME:
+            for part in {*history.made_of.get(name, ()), *parts.get(name, ())}:
+                if name in history.made_of or _alike(texts, part, name):
+                    found[part] = SAME
+        for other, reason in found.items():
+            if other not in why:
+                why[other] = reason
+                todo.append(other)
+
+
+def _alike(texts: "Mapping[str, str]", earlier: str, later: str) -> bool:
+    """Whether a line has most of the words of another that went into it."""
+    words = features(texts.get(earlier, "")).words
+    return bool(words) and len(words & features(texts.get(later, "")).words) >= _SHARED * len(words)
+
+
+def _order(
+    why: "Mapping[str, str]", words: "tuple[str, ...]", texts: "Mapping[str, str]", history: _History
+) -> Order:
+    by_word = Order(frozenset(), words)
+    said = {texts[name] for name in why if name in texts and not by_word.has(texts[name])}
+    prints = {history.prints[name] for name in why if name in history.prints}
+    prints |= {
+        sha256_hex(fingerprint(texts[name]).encode("utf-8", "replace"))[:16] for name in why if name in texts
+    }
+    return Order(frozenset(why), words, tuple(sorted(said)), frozenset(prints))
+
+
+def _left_behind(why: "Mapping[str, str]", history: _History) -> "dict[str, Standing]":
+    """What was merged into something that goes, and stays itself."""
+    return {
+        name: found
+        for name, found in history.standing.items()
+        if name not in why and found.state in (MERGED, CHUNKED) and found.into in why and found.where
+    }
+
+
+def _rows(
+    why: "Mapping[str, str]", kept: "Mapping[str, Standing]", history: _History, at: str
+) -> "tuple[dict[str, Any], ...]":
+    rows: "list[dict[str, Any]]" = []
+    for name, reason in sorted(why.items()):
+        known = history.standing.get(name)
+        if name.startswith("CHUNK-"):
+            rows.append({"e": "dissolved", "at": at, "id": name, "why": reason})
+        elif known is None or known.state != FORGOTTEN:
+            rows.append({"e": "forgotten", "at": at, "id": name, "why": reason})
+    for name, found in sorted(kept.items()):
+        rows.append(
+            {"e": "archived", "at": at, "id": name, "why": LEFT_BEHIND, "by": "forget", "in": found.where}
+        )
+    return tuple(rows)
+
+
+def _origins(
+    why: "Mapping[str, str]", history: _History
+) -> "dict[str, tuple[tuple[str, ...], tuple[str, ...]]]":
+    """By id, the messages that it came from: those of which nothing else is remembered, and the others."""
+    gone = {*why, *history.replaced}
+    gone |= {name for name, found in history.standing.items() if found.state == FORGOTTEN}
+    found = {}
+    for name in why:
+        uids = history.uids.get(name, set())
+        # What a provisional line stands for is still to be read: the message may say more.
+        alone = {uid for uid in uids & history.answered if history.ids_of[uid] <= gone}
+        found[name] = (tuple(sorted(alone)), tuple(sorted(uids - alone)))
+    return found

@@ -1,0 +1,141 @@
+"""`recall.py forget`: what would go, and with --apply, that it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from _cli import Result, Run
+from _dream_files import Desk, make_desk
+from _errors import UsageError
+from _forget.carry import Forgotten, carry_out, finish_unfinished, look, others
+from _forget.choose import Choice, choose
+from _forget.order import ids_in, query_of
+from _gate.wording import ORDINARY
+from _ledger import covered_uids
+from _memory import iso
+from _observations import shorten, tidy
+
+SHOWN_CHARS, SHOWN_ITEMS = 160, 500
+NOTES = (
+    "OpenClaw's transcripts and its own search index still hold what was said; so do backups outside the workspace.",
+    "Files of yours are named, not changed.",
+)
+GIT_NOTE = "The workspace is a Git repository: its history may still hold it."
+
+
+def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
+    """Forget what the words or ids stand for; without `apply` only show it. Raises UsageError for ids that nothing is
+    known of, and for words that stand in every second line."""
+    ids, words = read_wanted(wanted)
+    if not apply or desk.run.dry_run:
+        choice = chosen(desk, ids, words)
+        return told(desk, choice, look(desk, choice.order), "dry_run")
+    with desk.holding_memory():
+        finished = finish_unfinished(desk)
+        choice = chosen(desk, ids, words)
+        files: "dict[str, int]" = {}
+        if choice.items or choice.rows or choice.order.words:
+            files = carry_out(desk, choice, words, iso(desk.run.now))
+    anything = bool(choice.items or choice.rows or files)
+    reason = "forgotten" if anything else "finished" if finished else "nothing_found"
+    return told(desk, choice, Forgotten(files, others(desk, choice.order)), reason)
+
+
+def finish(run: Run) -> None:
+    """Finish what a run that was killed had begun to forget, before anything is made of it. A dry run leaves it."""
+    desk = make_desk(run)
+    if not run.dry_run and desk.places.forgetting.exists():
+        with desk.holding_memory():
+            finish_unfinished(desk)
+
+
+def read_wanted(wanted: "Sequence[str]") -> "tuple[list[str], tuple[str, ...]]":
+    """The ids among the arguments, and the words of the others."""
+    ids = [one.upper() for one in wanted if ids_in(one.upper()) == [one.upper()]]
+    words = query_of(" ".join(one for one in wanted if ids_in(one.upper()) != [one.upper()]))
+    if not ids and not words:
+        raise UsageError("there is nothing to forget", 'such as: recall.py forget "Anna Meier"')
+    if words and not any(map(_is_telling, words)):
+        raise UsageError("these words stand in every second line", "name something rarer, or ids")
+    return ids, words
+
+
+def _is_telling(word: str) -> bool:
+    bare = word.rstrip("*")
+    return not bare.isascii() or (len(bare) > 1 and bare not in ORDINARY)
+
+
+def chosen(desk: Desk, ids: "Sequence[str]", words: "tuple[str, ...]") -> Choice:
+    """What goes. Raises UsageError for an id that nothing is known of."""
+    choice = choose(desk.places, ids, words, iso(desk.run.now))
+    if choice.unknown:
+        raise UsageError(
+            f"nothing is known of {', '.join(choice.unknown[:5])}",
+            "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
+        )
+    return choice
+
+
+def told(desk: Desk, choice: Choice, found: Forgotten, reason: str) -> Result:
+    """The result: counts and paths as facts, the texts only for whoever asked."""
+    uids = {uid for alone, near in choice.origins.values() for uid in (*alone, *near)}
+    sessions = (
+        [name for name, covered in covered_uids(desk.places.ledger).items() if covered & uids] if uids else []
+    )
+    facts: "dict[str, Any]" = {
+        "observations": sum(not name.startswith("CHUNK-") for name in choice.why)
+        - len(choice.forgotten_before),
+        "chunks": sum(name.startswith("CHUNK-") for name in choice.why),
+        "without_id": sum(not item.id for item in choice.items),
+        "files": len(found.files),
+        "files_not_changed": len(found.others),
+        "kept_in_archive": list(choice.kept),
+        "messages": len(uids),
+        "sessions": len(sessions),
+    }
+    items = [
+        {
+            "id": item.id,
+            "file": item.where,
+            "text": shorten(item.text, SHOWN_CHARS),
+            "why": choice.why.get(item.id, "asked for"),
+        }
+        for item in choice.items[:SHOWN_ITEMS]
+    ]
+    notes = [*NOTES, *([GIT_NOTE] if (desk.config.workspace / ".git").exists() else [])]
+    page = "\n".join(page_of(items, choice, found, facts, reason))
+    page += "".join(f"\n{note}" for note in notes)
+    # Paths are no facts: facts go into the log, and a file's name may be what was to be forgotten.
+    shown = {"items": items, "changed": found.files, "not_changed": found.others, "notes": notes}
+    return Result("ok", reason, facts, shown=shown, page=page)
+
+
+def page_of(
+    items: "Sequence[Mapping[str, str]]",
+    choice: Choice,
+    found: Forgotten,
+    facts: "Mapping[str, Any]",
+    reason: str,
+) -> Iterator[str]:
+    """The result for reading."""
+    is_dry = reason == "dry_run"
+    if not items and not found.files:
+        yield "Nothing was found." if is_dry else "Nothing is left of it in memory."
+    for item in items:
+        about = filter(None, (item["id"], item["file"], item["why"]))
+        yield f"{tidy(item['text'])}\n    {' · '.join(map(tidy, about))}"
+    if len(choice.items) > len(items):
+        yield f"and {len(choice.items) - len(items)} more"
+    if found.files:
+        yield f"\nFrom these files {'would go' if is_dry else 'went'} what is about it:"
+        yield from (f"  {tidy(name)}: {number}" for name, number in sorted(found.files.items()))
+    if choice.kept:
+        yield f"\nOther parts of what was made of several stay in the archive: {', '.join(choice.kept)}"
+    if found.others:
+        yield "\nThese files are not Total Recall's and still hold it:"
+        yield from (f"  {tidy(name)}: {number} lines" for name, number in found.others.items())
+    if facts["messages"]:
+        yield f"\nIt came from {facts['messages']} messages of {facts['sessions']} conversations."
+    if is_dry:
+        yield "\nNothing was changed. With --apply it is forgotten, for good."

@@ -1,0 +1,173 @@
+"""A file's text without what is to be forgotten: pure, and doing it twice is doing it once."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Any, Callable, Optional
+
+from _archive import Record, headings, read_archived, read_records
+from _dream import hooked_id, without
+from _forget.order import Order
+from _observations import HEAD, Entry, parse_log
+from _staging import parse_proposal
+
+# What a file becomes; None: it goes as a whole.
+Scrubber = Callable[[str, Order], Optional[str]]
+
+_TELLING = ("Hooks", "Topic", "Archived reason", "Reason")
+_PRINT, _WHY = re.compile(r'fp":"(\w+)"'), re.compile(r'"why":"((?:[^"\\]|\\.)*)"')
+_HEAD_LINES = frozenset(HEAD.split("\n"))
+
+
+def log(text: str, order: Order) -> str:
+    """A log without the entries that are about it: observations, hook lines, remarks."""
+    entries = parse_log(text)
+    gone = [position for position, entry in enumerate(entries) if takes(entry, order)]
+    return without(entries, gone) if gone else text
+
+
+def takes(entry: Entry, order: Order) -> bool:
+    """Whether an entry of a log goes."""
+    if entry.kind == "date" or entry.raw in _HEAD_LINES or not entry.raw.strip():
+        return False
+    name = entry.observation.id if entry.observation else hooked_id(entry)
+    return name in order.ids or order.has(entry.raw)
+
+
+def records(text: str, order: Order) -> str:
+    """An archive file without the items that are about it. One that went into a line that goes stays, and says so no
+    longer."""
+    lines = text.split("\n")
+    starts = headings(lines)
+    if not starts:
+        return log(text, order)
+    parts = ["\n".join(lines[: starts[0]])]
+    for start, end in zip(starts, [*starts[1:], len(lines)]):
+        kept = _record("\n".join(lines[start:end]), order)
+        # The last item has the file's last newline behind it.
+        parts += ([""] if end == len(lines) else []) if kept is None else [kept]
+    parts[0] = _without_lines(parts[0], order)
+    return "\n".join(parts)
+
+
+def _record(block: str, order: Order) -> Optional[str]:
+    """One item; None when it goes."""
+    record = next(iter(read_records(block)))
+    if record.id in order.ids or any(name in order.ids for name in record.source_ids):
+        return None
+    archived = next(iter(read_archived(block)), None)
+    if archived is not None and archived.into and order.is_about(archived.into):
+        block = block.replace(f"**Merged into**: {archived.into}\n", "", 1)
+    return None if order.has(said_in(record)) else block
+
+
+def said_in(record: Record) -> str:
+    """All of an item that somebody may have written: not the names of its fields, nor its type and weight."""
+    return "\n".join([record.text, *(record.fields.get(name, "") for name in _TELLING)])
+
+
+def lines(text: str, order: Order) -> str:
+    """A text without the lines that are about it."""
+    return _without_lines(text, order)
+
+
+def _without_lines(text: str, order: Order) -> str:
+    return "\n".join(line for line in text.split("\n") if not order.is_about(line))
+
+
+def proposal(text: str, order: Order) -> Optional[str]:
+    """A proposal without the evidence that is about it; None when the proposal itself is."""
+    found = parse_proposal(text)
+    if found is None:
+        return None if order.is_about(text) else text
+    kept = "\n".join(_without_ids(line, order) for line in text.split("\n") if not _is_evidence(line, order))
+    return None if any(map(order.has, kept.split("\n"))) else kept
+
+
+def _is_evidence(line: str, order: Order) -> bool:
+    return bool(re.match(r"- \d{4}-\d{2}-\d{2}(?: \(|:)", line)) and order.is_about(line)
+
+
+def _without_ids(line: str, order: Order) -> str:
+    mark = "**Supporting observations**: "
+    if not line.startswith(mark) or not order.names(line):
+        return line
+    kept = [name for name in line[len(mark) :].split(", ") if name.strip() not in order.ids]
+    return mark + (", ".join(kept) or "0")
+
+
+def values(text: str, order: Order) -> Optional[str]:
+    """A JSON file without the strings that are about it; as lines when it is no JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return lines(text, order)
+    kept = _without_strings(found, order)
+    return text if kept == found else json.dumps(kept, indent=2) + "\n"
+
+
+def _without_strings(value: Any, order: Order) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_strings(one, order) for name, one in value.items() if not order.has(str(name))}
+    if isinstance(value, list):
+        return [
+            _without_strings(one, order)
+            for one in value
+            if not (isinstance(one, str) and order.is_about(one))
+        ]
+    return "" if isinstance(value, str) and order.is_about(value) else value
+
+
+def whole(text: str, order: Order) -> Optional[str]:
+    """A file that is of no use in parts."""
+    return None if order.is_about(text) else text
+
+
+def ledger(text: str, order: Order) -> str:
+    """The ledger without what could tell the text: of a forgotten observation the rows stay, with its id, its days and
+    the messages that it came from. The only rows that are ever changed."""
+    return "\n".join(_row(line, order) for line in text.split("\n"))
+
+
+def _row(line: str, order: Order) -> str:
+    if (
+        not order.names(line)
+        and not order.prints.intersection(_PRINT.findall(line))
+        and not _tells(line, order)
+    ):
+        return line
+    try:
+        row = json.loads(line) if line else None
+    except (ValueError, RecursionError):
+        return line
+    if not isinstance(row, dict):
+        return line
+    is_its = row.get("id") in order.ids
+    kept = {
+        name: value
+        for name, value in row.items()
+        if not (is_its and name in ("fp", "into_fp"))
+        and not (name in ("fp", "into_fp") and value in order.prints)
+        and not (name == "why" and order.has(str(value)))
+    }
+    if is_its and kept.get("line"):
+        kept["line"] = ""  # that it was provisional stays, its hash does not
+    return line if kept == row else json.dumps(kept, separators=(",", ":"))
+
+
+def _tells(line: str, order: Order) -> bool:
+    """Whether the reason in a row, which an agent may have worded, is about it."""
+    found = _WHY.search(line)
+    return found is not None and _has(order, found.group(1))
+
+
+@functools.lru_cache(maxsize=4096)
+def _has(order: Order, text: str) -> bool:
+    return order.has(text)
+
+
+def counted(text: str, order: Order) -> int:
+    """How many lines of a text are about it."""
+    return sum(map(order.is_about, text.split("\n")))

@@ -1,0 +1,419 @@
+"""recall.py forget: first shown, then gone from every file of ours, and the account stays whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Callable
+from unittest import mock
+
+import pytest
+
+from _cli import LOG_NAMES
+from _observations import Observation, observations_in, parse_log
+from _state import Places, Reflection, Step, commit_reflection
+from dream_testing import (
+    ARCHIVE,
+    BASKET,
+    BICYCLE,
+    CANTEEN,
+    CAT,
+    CHUNKS,
+    DAY,
+    DRAFT,
+    LOG,
+    RULE,
+    SCRIPTS,
+    TUNA,
+    chunk,
+    item,
+    without,
+)
+from fault_testing import snapshot
+from forget_testing import MORNING, OTHERS, PROPOSAL, Person, a_person
+from night_testing import six_months
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return a_person(tmp_path / "home")
+
+
+# Looking -------------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_first_only_shown(person: Person) -> None:
+    before = snapshot(person)
+    ended = person.recall("forget", "Miso")
+    assert (ended.code, ended.result["reason"], ended.result["observations"]) == (0, "dry_run", 4)
+    assert snapshot(person) == before
+    assert {item["id"] for item in ended.result["items"]} >= {CAT, TUNA, BASKET}
+    assert ended.result["not_changed"] == {"MEMORY.md": 1, "memory/2026-11-29.md": 1}
+    assert any("search index" in note for note in ended.result["notes"])
+    assert person.recall("forget", "Miso", "--apply", "--dry-run").result["reason"] == "dry_run"
+    assert snapshot(person) == before
+
+
+def test_what_is_not_there_is_not_found(person: Person) -> None:
+    ended = person.recall("forget", "Bartholomew")
+    assert (ended.code, ended.result["observations"], ended.result["files"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "wanted", [["OBS-20250101-001"], ["CHUNK-20250101-001"], ["the"], ["is", "a"], ["--apply"], [" "]]
+)
+def test_what_cannot_be_meant_is_a_wrong_command_line(person: Person, wanted: "list[str]") -> None:
+    before = snapshot(person)
+    assert person.recall("forget", *wanted).code == 2
+    assert snapshot(person) == before
+
+
+def test_a_part_of_a_word_is_another_word(person: Person) -> None:
+    person.put(person.log + "- 🟡 Misopates is a flower <!-- dc:type=fact -->\n")
+    person.recall("forget", "Miso", "--apply")
+    assert "Misopates is a flower" in person.log
+    person.recall("forget", "Misop*", "--apply")
+    assert "Misopates" not in person.log
+
+
+# Going ---------------------------------------------------------------------------------------------------------------
+
+
+def test_words_leave_no_trace_in_any_file_of_ours(person: Person) -> None:
+    assert len(person.holding("Miso")) > 10
+    ended = person.recall("forget", "Miso", "--apply")
+    assert (ended.code, ended.result["reason"]) == (0, "forgotten")
+    assert person.holding("Miso") == OTHERS
+    assert "Bought a blue bicycle" in person.file(f"memory/archive/observations/{DAY}.md")
+    assert person.account()["forgotten"] >= 4
+
+
+def test_an_id_takes_all_that_says_the_same_and_leaves_the_rest(person: Person) -> None:
+    before = person.account()
+    ended = person.recall("forget", BICYCLE, "--apply")
+    assert ended.result["observations"] == 1
+    assert person.holding("bought a blue bicycle") == []
+    after = person.account()
+    assert after["forgotten"] == before["forgotten"] + 1
+    assert sum(after.values()) == sum(before.values())
+    assert "The cat is called Miso" in person.file(f"memory/archive/observations/{DAY}.md")
+
+
+def test_a_chunk_with_a_forgotten_part_is_dissolved_and_the_other_parts_stay_archived(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    person.begun(person.log)
+    names = (CAT, TUNA, BASKET)
+    person.night("archive", ARCHIVE, payload={"items": [item(name) for name in names]})
+    assert person.night("chunk", CHUNKS, payload=chunk()).code == 0
+    person.draft(without(person.log, *names))
+    assert person.night("update-observations", DRAFT).code == 0
+    before = person.account()
+    assert before["chunked"] == 3
+    ended = person.recall("forget", TUNA, "--apply")
+    assert ended.result["kept_in_archive"] == [CAT, BASKET]
+    assert person.holding("tuna") == []
+    after = person.account()
+    assert (after["chunked"], after["forgotten"]) == (0, 1)
+    assert after["archived"] == before["archived"] + 2
+    assert person.night("restore", CAT).result["restored"] == 1
+    assert "The cat is called Miso" in person.log
+
+
+def test_a_line_that_was_merged_goes_with_its_duplicate(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    words = "The key of the shed hangs behind the door"
+    line = f"- 🟡 10:0{{0}} {words} <!-- dc:type=fact dc:importance=5 dc:id=OBS-20260902-00{{0}} -->\n"
+    person.put_with_ledger("Date: 2026-09-02\n\n" + line.format(1) + line.format(2))
+    person.reflect("--force")
+    assert person.account() == {"live": 1, "merged": 1, "archived": 0, "chunked": 0, "forgotten": 0}
+    person.recall("forget", "OBS-20260902-001", "--apply")
+    assert person.holding("behind the door") == []
+    assert person.account() == {"live": 0, "merged": 0, "archived": 0, "chunked": 0, "forgotten": 2}
+
+
+def test_lines_without_ids_go_as_well(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    person.put(
+        "## 2026-09-02\n\n- 2:05 PM Anna's flat is in Turin\n- 🔴 Anna\n- 🟡 Tom lives in Ghent\n\nAnna: call back\n"
+    )
+    (person.memory / "archived-observations.md").write_text("- 🟡 Anna moved\n- 🟡 Tom moved\n", "utf-8")
+    ended = person.recall("forget", "anna", "--apply")
+    assert ended.result["without_id"] == 4
+    assert person.holding("Anna") == []
+    assert person.log == "## 2026-09-02\n\n- 🟡 Tom lives in Ghent\n\n"
+    assert person.file("memory/archived-observations.md") == "- 🟡 Tom moved\n"
+
+
+def test_words_with_umlauts_and_without_spaces_are_found_in_every_form(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    person.put("Date: 2026-09-02\n\n- 🟡 Jürgen Müller rief an\n- 🟡 田中さんは医者です\n- 🟡 Nothing else\n")
+    metrics = person.workspace / "research" / "dream-cycle-metrics" / "daily"
+    metrics.mkdir(parents=True)
+    (metrics / f"{DAY}.json").write_text(json.dumps({"notes": ["Müller", "田中", "kept"], "n": 1}), "utf-8")
+    (person.workspace / "logs").mkdir(exist_ok=True)
+    (person.workspace / "logs" / "observer.log").write_text('{"a": "M\\u00fcller"}\nkept\n', "utf-8")
+    person.recall("forget", "MÜLLER", "--apply")
+    person.recall("forget", "田中", "--apply")
+    assert person.holding("Müller", "田中") == []
+    assert person.log == "Date: 2026-09-02\n\n- 🟡 Nothing else\n"
+    assert json.loads((metrics / f"{DAY}.json").read_text("utf-8")) == {"notes": ["kept"], "n": 1}
+    assert (person.workspace / "logs" / "observer.log").read_text("utf-8").startswith("kept\n")
+
+
+def test_all_the_words_have_to_be_in_one_item(person: Person) -> None:
+    person.recall("forget", "Miso", "tuna", "--apply")
+    assert "tuna" not in person.file(f"memory/archive/observations/{DAY}.md")
+    assert "The cat is called Miso" in person.file(f"memory/archive/observations/{DAY}.md")
+
+
+def test_a_proposal_loses_its_evidence_or_goes(person: Person) -> None:
+    person.recall("forget", "Miso", "--apply")
+    staging = person.memory / "dream-staging"
+    assert sorted(path.name for path in staging.rglob("*.md")) == [PROPOSAL]
+    text = (staging / PROPOSAL).read_text("utf-8")
+    assert CAT not in text and f"**Supporting observations**: {BICYCLE}\n" in text
+    assert "Bought a blue bicycle" in text
+
+
+def test_the_ledger_keeps_that_it_was_there_and_nothing_of_what_it_said(person: Person) -> None:
+    def rows(name: str) -> "list[dict[str, object]]":
+        path = person.memory / ".total-recall" / "ledger.jsonl"
+        found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [row for row in found if row.get("id") == name]
+
+    assert "fp" in rows(BICYCLE)[0]
+    person.recall("forget", BICYCLE, "--apply")
+    assert all("fp" not in row and "line" not in row for row in rows(BICYCLE))
+    assert [row["e"] for row in rows(BICYCLE)][-1] == "forgotten"
+    assert "fp" in rows(CANTEEN)[0]
+    ended = person.recall("explain", BICYCLE)
+    assert (ended.code, ended.result["state"]) == (0, "forgotten")
+    assert person.recall("restore", BICYCLE).code == 6
+
+
+def test_what_a_night_kept_can_still_be_put_back_without_it(person: Person) -> None:
+    person.recall("forget", "Miso", "--apply")
+    assert person.night("rollback").result["reason"] == "undone"
+    assert person.holding("Miso") == OTHERS
+    assert RULE in person.log and "Bought a blue bicycle" in person.log
+    person.account()
+
+
+def test_neither_words_nor_names_of_files_get_into_the_log(person: Person) -> None:
+    (person.memory / "miso.md").write_text("Miso\n", "utf-8")
+    person.recall("forget", "Miso")
+    person.recall("forget", "Miso", "--apply")
+    assert "iso" not in person.file("logs/recall.log").replace("is o", "")
+
+
+def test_what_a_person_adds_meanwhile_stays(person: Person) -> None:
+    path, replace, times = person.memory / "observations.md", os.replace, [0]
+
+    def replaced(source: str, place: str) -> None:
+        if os.path.basename(place) == "observations.md" and not times[0]:
+            times[0] += 1
+            with open(path, "a", encoding="utf-8") as file:
+                file.write("- 🟡 Written meanwhile\n- 🟡 Miso again\n")
+        replace(source, place)
+
+    with mock.patch.object(os, "replace", replaced):
+        assert person.recall("forget", "Miso", "--apply").code == 0
+    assert "Written meanwhile" in person.log
+    assert person.holding("Miso") == OTHERS
+
+
+def test_it_is_done_once(person: Person) -> None:
+    person.recall("forget", "Miso", "--apply")
+    before = snapshot(person)
+    ended = person.recall("forget", "Miso", "--apply")
+    assert (ended.code, ended.result["reason"], ended.result["observations"]) == (0, "nothing_found", 0)
+    changed = {name for name, data in snapshot(person).items() if before.get(name) != data}
+    assert changed <= {".total-recall/tombstones.json"}
+
+
+def test_damage_is_told(person: Person) -> None:
+    (person.memory / ".total-recall" / "forgetting.json").write_text("{", "utf-8")
+    assert person.recall("forget", "Miso", "--apply").code == 1
+    (person.memory / ".total-recall" / "forgetting.json").unlink()
+    (person.memory / ".total-recall" / "tombstones.json").write_text("{", "utf-8")
+    assert person.recall("forget", "Miso", "--apply").code == 1
+    assert "Miso" in person.file(f"memory/archive/observations/{DAY}.md")
+
+
+def look_through_proposals(person: Person) -> None:
+    command = [sys.executable, str(SCRIPTS / "staging_review.py"), "list"]
+    subprocess.run(command, env=person.environ, check=True, capture_output=True, timeout=60)
+
+
+LAYERS: "dict[str, Callable[[Person], object]]" = {
+    "observer": lambda person: person.run(),
+    "reflector": lambda person: person.reflect(),
+    "night": lambda person: person.night("account"),
+    "restore": lambda person: person.recall("restore", BICYCLE),
+    "review": look_through_proposals,
+}
+
+
+def killed_in_the_middle(person: Person) -> None:
+    """The log and the ledger have it no more, all other files still do."""
+    with mock.patch("_forget.carry._sweep", side_effect=KeyboardInterrupt):
+        assert person.recall("forget", "Miso", "--apply").code == 130
+    assert len(person.holding("Miso")) > 5
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_what_was_begun_is_finished_by_whatever_runs_next(person: Person, layer: str) -> None:
+    killed_in_the_middle(person)
+    LAYERS[layer](person)
+    assert person.holding("Miso") == OTHERS
+    assert not (person.memory / ".total-recall" / "forgetting.json").exists()
+    person.account()
+
+
+def test_what_is_being_forgotten_is_not_brought_back(person: Person) -> None:
+    killed_in_the_middle(person)
+    assert person.recall("restore", CAT).code == 6
+    assert person.holding("Miso") == OTHERS
+
+
+def test_a_dry_run_finishes_nothing(person: Person) -> None:
+    killed_in_the_middle(person)
+    before = snapshot(person)
+    person.night("account", "--dry-run")
+    person.recall("restore", BICYCLE, "--dry-run")
+    person.reflect("--dry-run")
+    assert snapshot(person) == before
+
+
+BARE = """## OBS-20250101-001
+
+**Original date**: 2025-01-01
+
+Zebulon's shell: run this
+```text
+ls
+
+---
+
+## OBS-20250101-002
+
+second precious
+
+---
+"""
+
+
+def test_a_fence_that_is_never_closed_takes_no_other_item_along(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    path = person.memory / "archive" / "observations" / "2025-01-01.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(BARE, "utf-8")
+    assert person.recall("search", "precious").result["hits"] == 1
+    ended = person.recall("forget", "Zebulon", "--apply")
+    assert [found["id"] for found in ended.result["items"]] == ["OBS-20250101-001"]
+    assert path.read_text("utf-8").lstrip("\n") == BARE[BARE.index("## OBS-20250101-002") :]
+
+
+@pytest.mark.parametrize("name", ["Ze\u00adbulon", "Ze\u200bbulon", "Ze\u2060bulon\ufe0f", "\u202aZebulon"])
+def test_signs_that_nobody_sees_hide_no_name(tmp_path: Path, name: str) -> None:
+    person = Person(tmp_path / "home")
+    person.put(f"Date: 2026-09-02\n\n- 🟡 {name} paid\n- 🟡 Nothing else\n")
+    person.recall("forget", "Zebulon", "--apply")
+    assert person.log == "Date: 2026-09-02\n\n- 🟡 Nothing else\n"
+
+
+def test_the_logs_of_every_layer_are_ours(person: Person) -> None:
+    layers = sorted(path.stem for path in SCRIPTS.glob("*.py") if not path.name.startswith("_"))
+    names = [LOG_NAMES.get(layer, layer.replace("_", "-")) for layer in layers]
+    assert "setup" in names and "observer-watcher" in names
+    for name in names:
+        (person.workspace / "logs" / f"{name}.log").write_text("Zebulon\nkept\n", "utf-8")
+    assert person.recall("forget", "Zebulon", "--apply").result["not_changed"] == {}
+    assert person.holding("Zebulon") == []
+
+
+def test_a_person_may_forget_and_restore_while_the_night_may_only_read(person: Person) -> None:
+    assert person.recall("forget", "Miso", "--apply", READ_ONLY_MODE="true").result["reason"] == "forgotten"
+    assert person.holding("Miso") == OTHERS
+    before = person.account()["live"]
+    assert person.recall("restore", BICYCLE, READ_ONLY_MODE="true").result["reason"] == "restored"
+    assert person.account()["live"] == before + 1
+
+
+# What was made of what -----------------------------------------------------------------------------------------------
+
+
+def merged_by_a_model(person: Person) -> None:
+    """Two lines, a third in their place, as a reflection with a model leaves them."""
+    person.put_with_ledger(
+        "Date: 2026-09-02\n\n"
+        "- 🟡 10:00 The boiler was mended by Rui <!-- dc:type=fact dc:importance=5 dc:id=OBS-20260902-001 -->\n"
+        "- 🟡 10:01 The boiler cost 240 euros <!-- dc:type=fact dc:importance=5 dc:id=OBS-20260902-002 -->\n"
+    )
+    places = Places(person.memory / "observations.md", person.memory / ".total-recall")
+    entries = tuple(entry for entry in parse_log(person.log) if entry.observation)
+    new = Observation("The boiler was mended by Rui for 240 euros", date="2026-09-02", time="10:00")
+    change = Reflection(
+        "2026-09-03T00:00:00Z", "2026-09-03", (Step(entries, "merged", "test/model", new=new),)
+    )
+    with mock.patch.dict(os.environ, person.environ, clear=True):
+        commit_reflection(places, change)
+
+
+def test_a_part_of_a_merged_line_takes_the_line_along_and_leaves_the_other_part(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    merged_by_a_model(person)
+    assert person.account() == {"live": 1, "merged": 2, "archived": 0, "chunked": 0, "forgotten": 0}
+    ended = person.recall("forget", "OBS-20260902-001", "--apply")
+    assert ended.result["kept_in_archive"] == ["OBS-20260902-002"]
+    assert person.holding("Rui") == []
+    assert person.account() == {"live": 0, "merged": 0, "archived": 1, "chunked": 0, "forgotten": 2}
+    assert person.recall("restore", "OBS-20260902-002").code == 0
+    assert "The boiler cost 240 euros" in person.log
+    assert person.account()["live"] == 1
+
+
+def test_a_merged_line_takes_its_parts_along(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    merged_by_a_model(person)
+    person.recall("forget", "OBS-20260902-003", "--apply")
+    assert person.holding("boiler") == []
+    assert person.account() == {"live": 0, "merged": 0, "archived": 0, "chunked": 0, "forgotten": 3}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_whatever_is_done_in_whatever_order_the_account_stays_whole(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "2"})
+    person.put_with_ledger(six_months(150))
+    texts = {one.id: one.text for one in observations_in(parse_log(person.log))}
+    gone: "set[str]" = set()
+    day = MORNING
+    for _step in range(14):
+        day += timedelta(days=1)
+        name = dice.choice(sorted(texts))
+        what = dice.choice(("night", "reflect", "forget", "forget", "restore", "rollback", "edit"))
+        if what == "night":
+            assert person.night("run", now=day).code in (0, 6)
+        elif what == "reflect":
+            person.reflect("--force", now=day)
+        elif what == "restore":
+            person.recall("restore", name, now=day)
+        elif what == "rollback":
+            person.night("rollback", now=day)
+        elif what == "edit":
+            person.put(person.raw.replace("garden", "yard", 1))
+        else:
+            assert person.recall("forget", name, "--apply", now=day).code == 0
+            gone.add(name)
+        assert person.night("account", now=day).result["faults"] == [] or what == "edit"
+    assert gone
+    for name in gone:
+        assert person.holding(texts[name]) == [], name
