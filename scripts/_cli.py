@@ -30,6 +30,7 @@ VERSION = "0.1.0"
 SCHEMA = 1
 EXIT_CODES = """exit codes: 0 ok, nothing to do or locked; 1 unexpected; 2 usage; 3 configuration; 4 busy;
 5 model failed, cursor not moved; 6 refused by a safety check, files unchanged; 130 interrupted"""
+NEEDED_WITH_INPUT = ("filelock", "jsonschema")  # by the commands that take piped input
 GRACE_SECONDS = 10.0  # between asking a layer to end and killing it
 RESTARTED = "TOTAL_RECALL_RESTARTED"
 LOGGED_ENTRIES = 20
@@ -145,7 +146,13 @@ class Commands:
 
 
 def read_input(max_bytes: int) -> bytes:
-    """What was piped into the command. Raises UsageError when nothing was, or more than `max_bytes`."""
+    """What was piped into the command. Raises UsageError when nothing was, or more than `max_bytes`, and MissingPackage
+    before anything is read: what is read here, the same command started anew in the environment would wait for."""
+    import importlib.util
+
+    for package in NEEDED_WITH_INPUT:
+        if importlib.util.find_spec(package) is None:
+            raise MissingPackage(package)
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("nothing was piped into the command", "give the JSON as an argument or on stdin")
     data = sys.stdin.buffer.read(max_bytes + 1)
@@ -330,10 +337,15 @@ def called_script(layer: str) -> Optional[Path]:
     return called if is_ours and called.name == f"{layer}.py" else None
 
 
+def can_restart() -> bool:
+    """Whether there is an environment of setup.py in which this command could be started anew."""
+    return not is_restarted() and os.access(environment_dir() / "bin" / "python", os.X_OK)
+
+
 def _restart(arguments: Sequence[str]) -> None:
     """Run this command once more in the environment that setup.py made; comes back when there is none."""
     python = environment_dir() / "bin" / "python"
-    if is_restarted() or not os.access(python, os.X_OK):
+    if not can_restart():
         return
     script = os.path.abspath(sys.argv[0])
     # An environment that cannot be started helps no more than none: then the missing package is told.

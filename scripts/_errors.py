@@ -52,6 +52,12 @@ class MissingPackage(ConfigError):
         self.package = package
 
 
+class UnknownSession(ConfigError):
+    """No transcript has the name that was given."""
+
+    code = "unknown_session"
+
+
 class SourceError(ConfigError):
     """Transcripts are there but could not be read. Never to be taken for "nothing new"."""
 

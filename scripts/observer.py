@@ -34,6 +34,7 @@ from _errors import (
     MissingPackage,
     StorageError,
     TotalRecallError,
+    UnknownSession,
     UsageError,
 )
 from _files import decode, lock, private_folder, read_bytes
@@ -99,7 +100,8 @@ def observe_locked(run: Run, work: Work) -> Result:
         except MissingPackage:
             raise  # the run begins anew where the package is
         except (ConfigError, StorageError) as problem:
-            count_failure(work, problem)
+            if not isinstance(problem, UnknownSession):  # a name mistyped says nothing about memory
+                count_failure(work, problem)
             raise
 
 

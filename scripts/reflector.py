@@ -1,9 +1,9 @@
 """Layer 2: make memory/observations.md smaller without losing what matters.
 
 Duplicates become one line, low entries older than 7 days go, days like "tomorrow" become dates; then a model is asked,
-part by part, what is out of date and what can be said in one line. Each change is checked by itself. What is important
-(high priority, rules, goals, what is still to come, the last 24 hours) stays word for word, and every line that leaves
-lies in memory/archive/reflections/ with the reason and the line it went into.
+part by part, what a later line says too and what can be said in one line. Each change is checked by itself. What is
+important (high priority, rules, goals, what is still to come, the last 24 hours) stays word for word, and every line
+that leaves lies in memory/archive/reflections/ with the reason and the line it went into.
 
   reflector.py              reflect when the log is over REFLECTOR_WORD_THRESHOLD (hourly, and by the observer)
   reflector.py --force      reflect now, however small it is
@@ -90,10 +90,9 @@ class Work:
         return decode(read_bytes(self.places.observations) or b"")
 
     def items(self) -> "tuple[Item, ...]":
-        """The log's observations as they are by now. The state is read after the log: what it tells of a line that came
-        in between is not missed."""
-        log = self.log()
-        return read_items(log, self.run.now, self.config.zone, load_state(self.places).provisional)
+        """The log's observations as they are by now. Only under the memory lock do log and state belong together."""
+        waiting = load_state(self.places).provisional
+        return read_items(self.log(), self.run.now, self.config.zone, waiting)
 
 
 def reflect(run: Run, force: bool) -> Result:
@@ -119,8 +118,7 @@ def reflect_alone(work: Work, force: bool) -> Result:
     """The run itself, while no other reflector of this memory runs."""
     with work.places.memory():
         work.count(replayed=int(replay(work.places)))
-        state = load_state(work.places)
-    before, items = count_words(work.log()), work.items()
+        state, before, items = load_state(work.places), count_words(work.log()), work.items()
     work.count(entries=len(items), kept_protected=sum(bool(item.protected) for item in items))
     work.resume = state.reflect_from or first_place(items)
     if not force and not is_worth_while(work, state, before):
@@ -178,7 +176,9 @@ def ask_about_all(work: Work) -> None:
     over, so that the next run comes to what is behind it.
     """
     began = work.run.clock()
-    parts = list(parts_of(work.items(), work.resume)) if work.config.provider != "none" else []
+    with work.places.memory():
+        items = work.items()
+    parts = list(parts_of(items, work.resume)) if work.config.provider != "none" else []
     while parts:
         part = parts.pop(0)
         work.resume = place_of(part[0])

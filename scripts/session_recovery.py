@@ -60,6 +60,10 @@ class Task(NamedTuple):
 def recover(run: Run, task: Task) -> Result:
     """Look; if something is pending run the observer, and if that fails note what was said; then settle the markers."""
     places = Places(run.config.observations_path, run.config.private_dir)
+    if task.session:
+        from _transcripts import resolve
+
+        resolve(run.config, task.session)  # a name mistyped says nothing about memory
     marked = markers_of(run, places, task)
     seen = look(run, places)
     number = None if marked.problem else len(marked.markers)

@@ -22,7 +22,7 @@ from typing import Any, Optional
 import _cli
 from _cli import Result, Run
 from _config import Config, load_config
-from _errors import BusyError, UsageError
+from _errors import BusyError, MissingPackage, UsageError
 from _state import Places
 from _watch import POLL_SECONDS, Tally, Voice, Ways, watch
 
@@ -38,6 +38,8 @@ def ways(options: argparse.Namespace, run: Run) -> Ways:
     try:
         import inotify_simple
     except ImportError:
+        if _cli.can_restart():
+            raise MissingPackage("inotify_simple") from None
         run.say(
             f"watcher: no inotify_simple here; looking every {POLL_SECONDS:g} s (python3 scripts/setup.py installs it)"
         )

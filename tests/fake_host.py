@@ -14,8 +14,8 @@ NAME, WORDS = os.path.basename(sys.argv[0]), sys.argv[1:]
 PLACE = Path(sys.argv[0]).resolve().parent.parent / "host"
 HOME = Path(os.environ.get("HOME", "/nowhere"))
 BUNDLED = ("boot-md", "bootstrap-extra-files", "command-logger", "compaction-notifier", "session-memory")
-FLAGS_OF_2026_3 = """--agent --announce --cron --description --every --exact --json --light-context --message --model --name
-    --no-deliver --session --timeout-seconds --tz""".split()
+FLAGS_OF_2026_3 = """--agent --announce --cron --description --every --exact --json --light-context --message --model
+    --name --no-deliver --session --timeout-seconds --tz""".split()
 FLAGS_SINCE = "--command --command-argv --command-env --declaration-key --tools".split()
 
 

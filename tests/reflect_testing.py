@@ -135,7 +135,11 @@ def _lines_of(day: date, number: int, per_day: int, dice: random.Random) -> "lis
                 ],
                 [
                     Written(f"Rent for the {thing} of {person} is {cost} euros a month"),
-                    Written(f"Rent for the {thing} of {person} is {cost + 35} euros a month from now on"),
+                    Written(
+                        f"Rent for the {thing} of {person} is {cost} euros a month, {cost + 35} from now on"
+                        if cost % 2
+                        else f"Rent for the {thing} of {person} is {cost + 35} euros a month from now on"
+                    ),
                 ],
                 [
                     Written(
@@ -198,7 +202,7 @@ def notes_in(prompt: str) -> "list[tuple[int, str, str]]":
 
 
 def diligent(request: fake_model.Request) -> fake_model.Reply:
-    """Merges what belongs together and drops what a later note supersedes."""
+    """Merges what belongs together and drops what a later note says too."""
     lines = changes_for(notes_in(request.prompt))
     return fake_model.says("\n".join(lines) or "UNCHANGED")
 
@@ -210,11 +214,11 @@ def changes_for(notes: "list[tuple[int, str, str]]") -> "list[str]":
     used: "set[int]" = set()
     rents: "dict[str, int]" = {}
     for number, text in free:
-        rent = re.match(r"Rent for the (\w+ of \w+) is \d+", text)
-        if rent:
-            if rent[1] in rents:
-                lines.append(f"drop {rents[rent[1]]} by {number}")
-            rents[rent[1]] = number
+        rent = re.match(r"Rent for the \w+ of \w+ is \d+ euros a month", text)
+        if rent and rent[0] != text and rent[0] in rents:
+            lines.append(f"drop {rents.pop(rent[0])} by {number}")
+        elif rent and rent[0] == text:
+            rents[text] = number
     shops = {
         found[0]: number
         for number, text in free

@@ -387,3 +387,15 @@ def is_running(number: int) -> bool:
     """Whether a process is there and no zombie that only waits for its parent."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True)
     return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
+
+
+def test_piped_input_is_left_for_the_same_command_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(b'{"items": []}'))
+    monkeypatch.setattr(sys, "stdin", piped)
+    monkeypatch.setattr(_cli, "NEEDED_WITH_INPUT", ("no_such_package",))
+    with pytest.raises(MissingPackage, match="no_such_package"):
+        _cli.read_input(1000)
+    assert piped.buffer.read() == b'{"items": []}'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"items": []}')))
+    monkeypatch.setattr(_cli, "NEEDED_WITH_INPUT", ("json",))
+    assert _cli.read_input(1000) == b'{"items": []}'

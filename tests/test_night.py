@@ -363,12 +363,15 @@ def test_six_months_leave_no_text_of_others_changed(half_a_year: Night) -> None:
 def test_every_archived_item_is_found_by_at_least_four_of_its_hooks(half_a_year: Night) -> None:
     corpus = read_corpus(half_a_year.memory)
     items = list(read_observations(half_a_year.file(ARCHIVE)))
-    for item in items[::40]:
+    for item in items[::12]:
         assert len(item.hooks) == 5
-        hits = [search(corpus, hook, NIGHT.date(), limit=10) for hook in item.hooks]
         # of lines that say exactly the same on two days one is as good as the other
-        said = said_in(item.text)
-        found = sum(any(hit.id == item.id or hit.text == said for hit in ten) for ten in hits)
+        said, found = said_in(item.text), 0
+        for missed, hook in enumerate(item.hooks, start=1):
+            ten = search(corpus, hook, NIGHT.date(), limit=10)
+            found += any(hit.id == item.id or hit.text == said for hit in ten)
+            if found == 4 or missed - found > 1:
+                break
         assert found >= 4, item.text
 
 

@@ -27,7 +27,7 @@ from _observations import count_words, parse_log, render_brief
 from _reflect import read_items, steps_by_rule
 from _reflect.answer import read_changes
 from _reflect.gate import judge_proposals
-from _state import Places, Reflection, commit_reflection, reflected
+from _state import Places, Provisional, Reflection, State, commit_reflection, reflected, save_state
 from fake_model import fails, says
 from observer_testing import at
 from reflect_testing import NOW, Memory, diligent, notes_in, nothing_is_lost, three_months
@@ -561,7 +561,8 @@ SHOPS = (
     "- 🟡 09:00 Anna runs the bakery at the harbour <!-- dc:type=fact dc:importance=4 dc:id=OBS-20261001-001 -->\n"
     "- 🟡 09:05 The bakery that Anna runs opens at 7 <!-- dc:type=fact dc:importance=4 dc:id=OBS-20261001-002 -->\n"
     "- 🟡 09:10 Rent for the boat is 900 euros <!-- dc:type=fact dc:importance=4 dc:id=OBS-20261001-003 -->\n"
-    "- 🟡 09:15 Rent for the boat is 950 euros <!-- dc:type=fact dc:importance=4 dc:id=OBS-20261001-004 -->\n"
+    "- 🟡 09:15 Rent for the boat is 900 euros, 950 with heating "
+    "<!-- dc:type=fact dc:importance=4 dc:id=OBS-20261001-004 -->\n"
 )
 ANSWER = "merge 1 2: Anna runs the bakery at the harbour that opens at 7\ndrop 3 by 4"
 MERGED = (
@@ -809,6 +810,49 @@ def test_what_a_killed_reflector_had_begun_the_observer_completes(
     assert before.count("Lea") == log.count("Lea") == 1
     rows = {row["id"] for kind in ("merged", "archived") for row in memory.ledger(kind)}
     assert rows == {item.id for item in memory.archived()} and len(rows) == len(memory.archived()) > 20
+
+
+# What is on disk -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("waiting", "stays"), [("OBS-20261001-001", True), ("OBS-20261001-002", False)])
+def test_a_line_is_provisional_while_the_state_says_so_whatever_it_calls_itself(
+    memory: Memory, waiting: str, stays: bool
+) -> None:
+    one = "- 🟢 09:00 Had soup <!-- dc:type=context dc:importance=1 dc:date=2026-10-01 dc:source=provisional dc:id="
+    memory.put(one + "OBS-20261001-001 -->\n")
+    places = Places(memory.memory / "observations.md", memory.memory / ".total-recall")
+    private_folder(places.private)
+    save_state(places, State(provisional={waiting: Provisional("", ("uid",))}))
+    assert memory.reflect("--force").code == 0
+    assert ("Had soup" in memory.raw) == stays
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../../x.md", "/nowhere/x.md", "2026-11-30.md/../../x.md", "notes.md", 7]
+)
+def test_a_journal_that_names_another_file_than_a_days_is_damaged(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, name: object
+) -> None:
+    memory.put("- 🟢 09:00 Had soup <!-- dc:type=context dc:importance=1 dc:date=2026-10-01 -->\n")
+
+    def killed(*_: Any) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr("_state.reflected.append_block", killed)
+        with pytest.raises(SystemExit):
+            memory.reflect("--force")
+    journal = memory.memory / ".total-recall" / "journal.json"
+    planted = json.loads(journal.read_text())
+    assert planted["archive"]["file"] == "2026-11-30.md"
+    planted["archive"]["file"] = name
+    journal.write_text(json.dumps(planted))
+    before = bytes_of(memory)
+    ended = memory.reflect("--force")
+    assert (ended.code, ended.result["error"]["code"]) == (1, "storage")
+    assert {path: data for path, data in bytes_of(memory).items() if path in before} == before
+    assert not [*memory.folder.parent.parent.rglob("x.md"), *memory.folder.rglob("notes.md")]
 
 
 # Anything at all -----------------------------------------------------------------------------------------------------

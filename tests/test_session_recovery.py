@@ -547,3 +547,21 @@ def test_two_recoveries_at_once_write_everything_once(home: Home) -> None:
         assert [line.returncode for line in lines] == [0, 0]
     assert tags_in(home.log) == {f"#note-{n}": 1 for n in range(6)}
     assert "provisional" not in home.log
+
+
+def test_a_mistyped_name_is_told_and_says_nothing_about_memory(home: Home) -> None:
+    store = home.jsonl()
+    store.user(store.start(), "My sister's wedding is on 14 June in Porto.")
+    assert home.run(now=at("09:30")).code == 0
+    for command in (["session_recovery.py", "--session", "nosuch"], ["observer.py", "--recover", "nosuch"]):
+        done = subprocess.run(
+            [sys.executable, str(SCRIPTS / command[0]), *command[1:]],
+            env=home.environ,
+            capture_output=True,
+            text=True,
+        )
+        told = json.loads(done.stdout)
+        assert (done.returncode, told["error"]["code"]) == (3, "unknown_session")
+        assert "no session is named 'nosuch'" in done.stderr
+        assert "not all" not in done.stderr
+    assert home.state["failures_in_row"] == 0

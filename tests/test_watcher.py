@@ -7,14 +7,19 @@ import os
 import resource
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+import _cli
 import fake_model
+import watcher
 from _compat import epoch_ms, utc_now
+from _errors import MissingPackage
 from patience import until
 from transcript_builders import SID, SID_2, SID_3, JsonlStore, SqliteStore
 from watcher_testing import SCRIPTS, Make, copy_scripts, machines
@@ -695,3 +700,14 @@ def test_two_agents_of_one_memory_are_observed_once_each(make: Make) -> None:
         until(lambda: len(machine.events("ended", job="recovery", status="ok")) > before, "recovery")  # noqa: B023
     assert known() == once
     assert [machine.end()[0] for machine in names.values()] == [0, 0]
+
+
+def test_without_inotify_it_starts_anew_where_setup_has_installed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inotify_simple", None)
+    monkeypatch.setattr(_cli, "can_restart", lambda: True)
+    monkeypatch.setattr(sys, "platform", "linux")
+    options = watcher.build_parser().parse_args([])
+    with pytest.raises(MissingPackage, match="inotify_simple"):
+        watcher.ways(options, mock.Mock())
+    monkeypatch.setattr(_cli, "can_restart", lambda: False)
+    assert watcher.ways(options, mock.Mock()) == watcher.Ways()

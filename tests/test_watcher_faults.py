@@ -119,7 +119,7 @@ def test_a_marker_that_a_full_disk_keeps_from_being_removed_is_tried_again(
     assert machine.said.count("cannot be removed: No space left on device") == 1
     machine.mend()
     until(lambda: left_over(machine) == [], "its removal")
-    assert machine.events("mended", about="marker")
+    until(lambda: machine.events("mended", about="marker"), "the end of it")
     assert machine.end()[0] == 0
 
 

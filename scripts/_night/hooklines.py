@@ -20,7 +20,7 @@ from _observations import estimate_tokens, parse_log, shorten
 from _state import Filing, file_away
 
 TOPIC_WORDS, OUTCOME_CHARS = 4, 80
-HEADING_TOKENS = estimate_tokens(f"\n{HOOKS_HEADING}\n\n")
+HEADING = f"\n{HOOKS_HEADING}\n\n"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def hooked(
             there[position] = HookLine(entry.raw, entry.raw.rsplit("/", 1)[1][:10], name)
     known = {one.id for one in there.values()}
     fresh = [one for one in _fitting(new, most_new) if one.id not in known]
-    room = room_for_hooks(estimate_tokens(without(entries, there)) + HEADING_TOKENS, target)
+    room = room_for_hooks(estimate_tokens(without(entries, there)) + estimate_tokens(HEADING), target)
     staying = {one.id for one in _fitting([*there.values(), *fresh], room)}
     gone = [position for position, one in there.items() if one.id not in staying]
     return _with_section(without(entries, gone), [one.line for one in fresh if one.id in staying])
@@ -95,7 +95,7 @@ def refresh_hooks(desk: Desk, agenda: Agenda) -> int:
     """Put hook lines for tonight's items into the log, and thin the old ones; returns how many new ones are in it."""
     new = lines_of_tonight(desk, agenda)
     log = desk.log()
-    rest = estimate_tokens(log) + (0 if HOOKS_HEADING in log else HEADING_TOKENS)
+    rest = estimate_tokens(log) + (0 if HOOKS_HEADING in log else estimate_tokens(HEADING))
     most = most_new_hooks(agenda.tokens_leaving, agenda.tokens_before, rest)
     after = hooked(log, new, in_archive(desk, log), desk.config.dream_token_target, most)
     if after != log:

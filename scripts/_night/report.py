@@ -102,16 +102,19 @@ def log_of(
         else [],
     }
     if agenda.phase > 1:
-        left = Counter(known[name].type for name in gone if name in known)
-        told["type_distribution"] = {
-            kind: {
-                "count": agenda.types.get(kind, 0),
-                "archived": left[kind],
-                "retained": agenda.types.get(kind, 0) - left[kind],
-            }
-            for kind in TYPES
-        }
+        told["type_distribution"] = _by_type(
+            agenda, Counter(known[name].type for name in gone if name in known)
+        )
     return told
+
+
+def _by_type(agenda: Agenda, left: "Mapping[str, int]") -> "dict[str, dict[str, int]]":
+    """How many observations of each type there were, and how many of them left and stayed."""
+    found = {}
+    for kind in TYPES:
+        count, archived = agenda.types.get(kind, 0), left.get(kind, 0)
+        found[kind] = {"count": count, "archived": archived, "retained": count - archived}
+    return found
 
 
 def metrics_of(

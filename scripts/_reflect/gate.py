@@ -252,7 +252,9 @@ def _content(text: str, names: "frozenset[str]") -> "list[_Word]":
             if part in names or wide:
                 found.append(_Word(frozenset({part}), wide))
             elif any(map(str.isdecimal, part)):
-                found.append(_Word(frozenset({part, *readings(part)} if part[0].isdecimal() else {part}), wide))
+                found.append(
+                    _Word(frozenset({part, *readings(part)} if part[0].isdecimal() else {part}), wide)
+                )
             elif part not in ORDINARY and (len(part) > 1 or not part.isascii()):
                 found.append(_Word(frozenset({stem(part), *numbers_said(part)}), wide))
     return found
@@ -269,8 +271,8 @@ def _all_names(texts: "Iterable[str]") -> "frozenset[str]":
 
 def _mixed(text: str, sources: "Sequence[Item]") -> str:
     """ "mixed" when a text sorts who and what anew: "Anna and Ben are 40 and 50". Its words have to come source by
-    source, each once; words of several sources fit in with each of them. And what one source alone says has to be there,
-    or "Anna is 40, Ben is 50" would become "Anna is 40 and 50": "lost_words"."""
+    source, each once; words of several sources fit in with each of them. And what one source alone says has to be
+    there, or "Anna is 40, Ben is 50" would become "Anna is 40 and 50": "lost_words"."""
     if len(sources) < 2:
         return ""
     names = _all_names([text, *(source.text for source in sources)])
@@ -280,7 +282,9 @@ def _mixed(text: str, sources: "Sequence[Item]") -> str:
         others = frozenset().union(*known[:number], *known[number + 1 :])
         if not _keeps_own(words, others, _forms(said)):
             return "lost_words"
-    runs = {(frozenset(), -1)}  # the sources that are done with, and the one that is on
+    runs: "set[tuple[frozenset[int], int]]" = {
+        (frozenset(), -1)
+    }  # the sources that are done with, and the one that is on
     for word in said:
         owners = [number for number, forms in enumerate(known) if word.forms & forms]
         if owners:
@@ -380,8 +384,8 @@ def _not_superseded(item: Item, other: Item) -> str:
 
 
 def _not_restated(item: Item, other: Item) -> str:
-    """Why `other` does not say all that `item` says: each word, name and number, in its order. What it puts otherwise may
-    be about somebody or something else: "Ben's dentist cost 90", "Anna's dentist cost 50"."""
+    """Why `other` does not say all that `item` says: each word, name and number, in its order. What it puts otherwise
+    may be about somebody or something else: "Ben's dentist cost 90", "Anna's dentist cost 50"."""
     if features(item.text).negated != features(other.text).negated:
         return "negation"
     names = _all_names([item.text, other.text])

@@ -91,8 +91,8 @@ def is_tied_to_its_day(observation: Observation) -> bool:
 def read_items(
     log: str, now: datetime, zone: tzinfo, waiting: "Optional[Container[str]]" = None
 ) -> "tuple[Item, ...]":
-    """The observations of a log, in the order of the file. `waiting` are the ids of the provisional lines that an answer
-    has still to replace (state.json); without it, each line that calls itself provisional counts as one."""
+    """The observations of a log, in the order of the file. `waiting` are the ids of the provisional lines that an
+    answer has still to replace (state.json); without it, each line that calls itself provisional counts as one."""
     found = []
     for position, entry in enumerate(parse_log(log)):
         if entry.observation is not None:

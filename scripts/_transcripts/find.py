@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from _compat import sha256_hex
 from _config import Config
-from _errors import ConfigError, SourceError
+from _errors import ConfigError, SourceError, UnknownSession
 from _transcripts.jsonl import Folder, has_session_header, name_stem, scan_folder
 from _transcripts.machine import is_group_key, is_machine_key
 from _transcripts.message import Cursor, Cursors
@@ -298,7 +298,7 @@ def _apart(session: Session, folder: Path) -> Session:
 def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":
     found = _matching(config, wanted)
     if not found:
-        raise ConfigError(
+        raise UnknownSession(
             f"no session is named {shown!r}",
             f"looked in {config.sessions_dir} and {config.store_path}; give a file, a session id or a session key",
         )

@@ -79,7 +79,7 @@ def check(memory: Night, expected: "dict[str, Any]", what: str) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("fault", "step"),
-    [("kill", 5), ("killed", 13), ("fail", 17), ("fail-on", 23), ("short", 23), ("torn", 11)],
+    [("kill", 11), ("killed", 19), ("fail", 23), ("fail-on", 37), ("short", 37), ("torn", 19)],
 )
 def test_a_fault_at_any_system_call_leaves_nothing_that_the_next_night_does_not_mend(
     prepared: Night, driver: Driver, expected: "dict[str, Any]", tmp_path: Path, fault: str, step: int
@@ -94,6 +94,32 @@ def test_a_fault_at_any_system_call_leaves_nothing_that_the_next_night_does_not_
         check(memory, expected, f"after {fault} at call {number}")
         shutil.rmtree(memory.folder)
     assert hit >= expected["calls"] // step // (10 if fault in ("short", "torn") else 2)
+
+
+@pytest.mark.timeout(300)
+def test_a_kill_at_each_call_from_before_a_journal_until_after_it_loses_nothing(
+    prepared: Night, driver: Driver, expected: "dict[str, Any]", tmp_path: Path
+) -> None:
+    def journal_after(number: int) -> bool:
+        """Whether a kill at this call leaves a journal; in any case the next run ends as one without faults."""
+        memory = copied(prepared, tmp_path / str(number))
+        assert driver.run(memory, "run", fault="kill", number=number)["killed"]
+        found = (memory.memory / ".total-recall" / "journal.json").exists()
+        assert driver.run(memory, "run")["code"] == 0, number
+        check(memory, expected, f"after a kill at call {number}")
+        shutil.rmtree(memory.folder)
+        return found
+
+    # the journal of the second step of archiving: the ledger, the archive, the log, in this order
+    middle = next(
+        number for number in range(expected["calls"] // 3, expected["calls"], 3) if journal_after(number)
+    )
+    before, after = middle - 1, middle + 1
+    while journal_after(before):
+        before -= 1
+    while journal_after(after):
+        after += 1
+    assert after - before > 5
 
 
 @pytest.mark.timeout(300)

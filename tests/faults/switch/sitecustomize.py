@@ -39,23 +39,24 @@ def hits(task, name, args):
     return os.path.abspath(args[0]).startswith(task["below"])
 
 
-def wrap(name):
-    real = getattr(os, name)
+class Call:
+    """A system call that may fail. No function: Python 3.9's pathlib keeps some of them in a class, as builtins."""
 
-    def call(*args, **named):
+    def __init__(self, name):
+        self.name, self.real = name, getattr(os, name)
+
+    def __call__(self, *args, **named):
         task = told()
         if task:
             count[0] += 1
             note()
             if count[0] == task["kill_at"]:
                 os.kill(os.getpid(), signal.SIGKILL)
-            if hits(task, name, args):
+            if hits(task, self.name, args):
                 raise OSError(task["errno"], os.strerror(task["errno"]), args[0])
-        return real(*args, **named)
-
-    setattr(os, name, call)
+        return self.real(*args, **named)
 
 
 if SWITCH:
     for name in CALLS:
-        wrap(name)
+        setattr(os, name, Call(name))
