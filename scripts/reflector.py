@@ -263,7 +263,7 @@ def tell(work: Work, before: int, after: int) -> Result:
     gone = work.counts.get("merged", 0) + work.counts.get("archived", 0)
     facts = facts_of(work, before, after)
     kept = f"; they are in {work.archive}" if gone else ""
-    work.run.say(f"reflector: {before} words became {after}: {gone} lines left{kept}")
+    work.run.say(f"reflector: {before} words before, {after} now; lines taken out: {gone}{kept}")
     if work.failure is not None and (work.stopped or not work.counts.get("questions")):
         return _cli.failed(work.failure, facts)
     return Result("ok", "reflected" if gone else "nothing_to_gain", facts)

@@ -296,7 +296,7 @@ def _is_item(line: str) -> bool:
 def difference(name: str, old: bytes, new: bytes) -> str:
     """What changes, as `diff -u` shows it; "" when nothing does."""
     before, after = (decode(data).replace("\r\n", "\n").split("\n") for data in (old, new))
-    return "\n".join(difflib.unified_diff(before, after, name, name, "before", "after", 3, ""))
+    return "\n".join(difflib.unified_diff(before, after, f"{name} before", f"{name} after", lineterm=""))
 
 
 def keep_copy(desk: Desk, target: Path, data: bytes) -> Path:

@@ -133,3 +133,16 @@ def test_read_only_mode_makes_no_file_in_the_workspace(tmp_path: Path) -> None:
     assert not (dream.workspace / "favorites.md").exists()
     assert dream.night("preflight").result["reason"] == "resumed"
     assert (dream.workspace / "favorites.md").exists()
+
+
+@pytest.mark.parametrize("hours", [1, 24])
+def test_what_a_night_that_was_given_up_had_archived_stands_in_no_later_nights_way(
+    dream: Dream, hours: int
+) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    later = NIGHT + timedelta(hours=hours)
+    ended = dream.night("run", now=later)
+    assert (ended.code, ended.result["reason"]) == (0, "done"), ended.said
+    assert f"dc:id={BICYCLE} " not in dream.raw
+    told = dream.night("account", now=later).result
+    assert (told["reason"], told["faults"]) == ("whole", [])

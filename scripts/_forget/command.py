@@ -121,7 +121,7 @@ def page_of(
     """The result for reading."""
     is_dry = reason == "dry_run"
     if not items and not found.files:
-        yield "Nothing was found." if is_dry else "Nothing is left of it in memory."
+        yield "Nothing was found." if is_dry else "Nothing of it is in memory."
     for item in items:
         about = filter(None, (item["id"], item["file"], item["why"]))
         yield f"{tidy(item['text'])}\n    {' · '.join(map(tidy, about))}"
@@ -137,5 +137,5 @@ def page_of(
         yield from (f"  {tidy(name)}: {number} lines" for name, number in found.others.items())
     if facts["messages"]:
         yield f"\nIt came from {facts['messages']} messages of {facts['sessions']} conversations."
-    if is_dry:
+    if is_dry and (items or found.files):
         yield "\nNothing was changed. With --apply it is forgotten, for good."

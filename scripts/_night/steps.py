@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from _account import sha_of
-from _archive import ArchivedObservation, Block, Chunk, block_for, render_chunks, render_observations
+from _archive import (
+    ArchivedObservation,
+    Block,
+    Chunk,
+    block_for,
+    read_records,
+    render_chunks,
+    render_observations,
+)
 from _dream import Night, age_log, without
 from _dream_files import kept
 from _dream_files.desk import Desk
-from _files import read_bytes
+from _files import decode, read_bytes
 from _memory import iso
 from _night.progress import Agenda, Going
 from _observations import Entry, Observation, parse_log, tidy
@@ -60,9 +68,18 @@ def commit(desk: Desk, agenda: Agenda, leaving: "Sequence[Leaving]", chunk: Opti
     log, at = desk.log(), iso(desk.run.now)
     new = without(parse_log(log), (one.position for one in leaving))
     rows = [row_of(one, agenda, at) for one in leaving]
-    items = render_observations(_item(one, agenda) for one in leaving)
+    held = _held(desk, agenda)
+    items = render_observations(
+        _item(one, agenda) for one in leaving if held.get(one.going.id) != sha_of(one.entry.raw)
+    )
     blocks = blocks_for(desk, agenda, items, render_chunks([chunk] if chunk else []))
     file_away(desk.places, Filing(blocks, (log, new), tuple(rows)))
+
+
+def _held(desk: Desk, agenda: Agenda) -> "dict[str, str]":
+    """By id, what the day's archive file has already: of an agent's night that was given up, say."""
+    content = decode(read_bytes(desk.memory / OBSERVATIONS / f"{agenda.day}.md") or b"")
+    return {record.id: sha_of(record.text) for record in read_records(content)}
 
 
 def blocks_for(desk: Desk, agenda: Agenda, observations: str, chunks: str) -> "dict[str, Block]":
