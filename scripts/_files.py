@@ -52,6 +52,17 @@ def read_bytes(path: Path, start: int = 0) -> Optional[bytes]:
         raise _storage_error(path, "cannot be read", problem) from problem
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is such a file. Raises StorageError when that cannot be told, which exists() would not."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as problem:
+        raise _storage_error(path, "cannot be reached", problem) from problem
+    return True
+
+
 def read_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file one after the other, for one that is too large to hold; none when there is no file."""
     try:

@@ -37,7 +37,7 @@ from _errors import (
     UnknownSession,
     UsageError,
 )
-from _files import decode, lock, private_folder, read_bytes
+from _files import decode, is_there, lock, private_folder, read_bytes
 from _markers import Marker, clear, read_markers
 from _memory import iso, keep_copy, leave_marks, refresh_brief
 from _settle import (
@@ -480,7 +480,7 @@ def build_parser() -> _cli.Parser:
 
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Turn flags into a Job and carry it out."""
-    if Places(run.config.observations_path, run.config.private_dir).forgetting.exists():
+    if is_there(Places(run.config.observations_path, run.config.private_dir).forgetting):
         from _forget import finish
 
         finish(run)

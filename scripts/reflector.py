@@ -27,7 +27,7 @@ from _cli import Result, Run
 from _compat import parse_instant
 from _config import PROVIDERS, Config
 from _errors import BusyError, ConfigError, MissingPackage, ModelError, TotalRecallError
-from _files import decode, lock, private_folder, read_bytes
+from _files import decode, is_there, lock, private_folder, read_bytes
 from _memory import iso, keep_copy, refresh_brief
 from _observations import count_words
 from _reflect import (
@@ -99,7 +99,7 @@ def reflect(run: Run, force: bool) -> Result:
     """Apply the rules, ask about each part, tell."""
     work = Work(run, Places(run.config.observations_path, run.config.private_dir), force)
     words = count_words(work.log())
-    if not force and words <= work.config.reflect_over_words and not work.places.journal.exists():
+    if not force and words <= work.config.reflect_over_words and not is_there(work.places.journal):
         run.say(f"reflector: {words} words are not over {work.config.reflect_over_words}: nothing to do")
         return Result("ok", "under_threshold", facts_of(work, words))
     if run.dry_run:
@@ -323,7 +323,7 @@ def build_parser() -> _cli.Parser:
 
 def work(options: argparse.Namespace, run: Run) -> Result:
     """Carry it out."""
-    if Places(run.config.observations_path, run.config.private_dir).forgetting.exists():
+    if is_there(Places(run.config.observations_path, run.config.private_dir).forgetting):
         from _forget import finish
 
         finish(run)

@@ -8,6 +8,7 @@ from typing import Any
 from _cli import Result, Run
 from _dream_files import Desk, make_desk
 from _errors import UsageError
+from _files import is_there
 from _forget.carry import Forgotten, carry_out, finish_unfinished, look, others
 from _forget.choose import Choice, choose
 from _forget.order import ids_in, query_of
@@ -45,7 +46,7 @@ def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
 def finish(run: Run) -> None:
     """Finish what a run that was killed had begun to forget, before anything is made of it. A dry run leaves it."""
     desk = make_desk(run)
-    if not run.dry_run and desk.places.forgetting.exists():
+    if not run.dry_run and is_there(desk.places.forgetting):
         with desk.holding_memory():
             finish_unfinished(desk)
 
