@@ -248,6 +248,9 @@ class SqliteStore(_Writer):
     def __enter__(self) -> "SqliteStore":
         return self
 
+    def __del__(self) -> None:
+        self.db.close()  # a test that leaves that to Python gets a warning, or another test does
+
     def __exit__(self, *_: object) -> None:
         self.close()
 
