@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -356,7 +357,7 @@ def test_the_host_variables_move_the_state_folder_and_the_agent(tmp_path: Path) 
 
 
 def test_without_home_the_users_own_folder_counts(tmp_path: Path) -> None:
-    known = os.path.expanduser("~")
+    known = pwd.getpwuid(os.getuid()).pw_dir  # wherever the HOME of whoever runs the tests points
     config = load_config({}, {"TZ": "UTC"}, tmp_path / "x" / "y.py")
     assert config.state_dir == Path(known) / ".openclaw"
 
@@ -512,7 +513,5 @@ def test_no_default_address_is_asked_without_a_key(tmp_path: Path, environ: Mapp
 
 
 def test_an_empty_home_variable_is_none() -> None:
-    import pwd
-
     config = load_config({"LLM_PROVIDER": "none"}, {"HOME": ""})
     assert str(config.state_dir) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.openclaw"
