@@ -14,7 +14,6 @@ Exit code 1 when a figure misses what is required of it. With --quick, reading i
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import os
@@ -24,9 +23,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from figures import environment, fill_folder, in_turn, make_parser, peak_bytes, timed, verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
@@ -53,29 +53,6 @@ def sentence(dice: random.Random, words: int) -> str:
     return " ".join(dice.choice(WORDS) for _ in range(words))
 
 
-def environment(home: Path) -> "dict[str, str]":
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "LLM_PROVIDER": "none"}
-
-
-def timed(command: Sequence[str], env: "dict[str, str]") -> float:
-    """Wall seconds of one process that must succeed."""
-    begin = time.perf_counter()
-    done = subprocess.run(command, env=env, capture_output=True)
-    took = time.perf_counter() - begin
-    if done.returncode:
-        raise SystemExit(f"{command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
-    return took
-
-
-def in_turn(runs: int, *commands: "Callable[[], float]") -> "list[list[float]]":
-    """A B C, A B C ...: a machine whose speed drifts slows all of them."""
-    found: "list[list[float]]" = [[] for _ in commands]
-    for _ in range(runs):
-        for times, command in zip(found, commands):
-            times.append(command())
-    return found
-
-
 def fill_store(home: Path, megabytes: int) -> None:
     """A SQLite store of about that size: 200 sessions, mostly tool output."""
     from transcript_builders import SqliteStore
@@ -93,17 +70,6 @@ def fill_store(home: Path, megabytes: int) -> None:
                 begin = dice.randrange(1000)
                 store.tool(session, blob[begin:])
                 store.assistant(session, sentence(dice, 40))
-
-
-def fill_folder(home: Path, files: int) -> None:
-    """That many session files of a few lines each."""
-    from transcript_builders import JsonlStore
-
-    store = JsonlStore(home / ".openclaw/agents/main/sessions")
-    for number in range(files):
-        session = f"0f0e0d0c-0b0a-4987-8654-{number:012d}"
-        store.start(session, "")
-        store.user(session, "ok thanks, see you")
 
 
 def heavy_file(path: Path, megabytes: int) -> None:
@@ -146,13 +112,10 @@ def nothing_new(folder: Path, scale: float, runs: int) -> "list[bool]":
     for home in homes:
         # The first run gives every session a cursor, so that each later one has it all to compare.
         timed([sys.executable, OBSERVER, "--quiet", "--now", "2026-11-30T08:00:05Z"], environment(home))
-        peaks.append(peak_bytes(home))
+        peaks.append(peak_of_backfill(home))
     size = sum(path.stat().st_size for path in store.rglob("*.sqlite*"))
-
-    def run(home: Path) -> "Callable[[], float]":
-        return lambda: timed([sys.executable, OBSERVER, "--quiet"], environment(home))
-
-    took = [statistics.median(times) * 1000 for times in in_turn(runs, *map(run, homes))]
+    commands = [partial(timed, [sys.executable, OBSERVER, "--quiet"], environment(home)) for home in homes]
+    took = [statistics.median(times) * 1000 for times in in_turn(runs, *commands)]
     count = int(10_000 * scale)
     names = imported(environment(store))
     clients = sorted(names & {"requests", "urllib3", "httpx", "aiohttp", "http.client", "urllib.request"})
@@ -165,26 +128,9 @@ def nothing_new(folder: Path, scale: float, runs: int) -> "list[bool]":
     ]
 
 
-def verdict(what: str, figure: float, unit: str, most: float = 0.0, least: "float | None" = None) -> bool:
-    """Print a figure beside what is required of it; true when it is met."""
-    met = figure <= most if least is None else figure >= least
-    required = f"at most {most:g}" if least is None else f"at least {least:g}"
-    print(f"{what:<42} {figure:9.1f} {unit}  (required: {required}){'' if met else '  NOT MET'}")
-    return met
-
-
-def peak_bytes(home: Path) -> int:
+def peak_of_backfill(home: Path) -> int:
     """Peak memory of a backfill of everything, which must succeed."""
-    child = (
-        "import resource,subprocess,sys;r=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL).returncode;"
-        "print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    command = [sys.executable, "-c", child, sys.executable, OBSERVER, "--backfill", "--quiet"]
-    done = subprocess.run(command, env=environment(home), stdout=subprocess.PIPE)
-    code, peak = map(int, done.stdout.split())
-    if code:
-        raise SystemExit(f"the observer ended with {code}")
-    return peak * (1 if sys.platform == "darwin" else 1024)
+    return peak_bytes([sys.executable, OBSERVER, "--backfill", "--quiet"], environment(home))
 
 
 def imported(env: "dict[str, str]") -> "set[str]":
@@ -233,7 +179,7 @@ def memory(folder: Path, scale: float) -> "list[bool]":
         file.write(line + "\n")
     size = sum(path.stat().st_size for path in sessions.iterdir())
     what = f"peak memory over {size / 1e9:.2f} GB with a line of {len(line) / 1e6:.0f} MB:"
-    peak = peak_bytes(home)
+    peak = peak_of_backfill(home)
     if "4711" not in (home / ".openclaw/workspace/memory/observations.md").read_text(encoding="utf-8"):
         raise SystemExit("the sentence beside the image was lost")
     return [verdict(what, peak / 1e6, "MB", most=150)]
@@ -241,14 +187,8 @@ def memory(folder: Path, scale: float) -> "list[bool]":
 
 def main() -> int:
     """Run the parts in turn."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    parser = make_parser(__doc__, quick="a tenth of the data")
     parser.add_argument("--runs", type=int, default=7, help="runs of each command (7)")
-    parser.add_argument(
-        "--folder", type=Path, help="where to put the data (a new folder in it; removed afterwards)"
-    )
     options = parser.parse_args()
     scale = 0.1 if options.quick else 1.0
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

@@ -19,7 +19,6 @@ Exit code: 0 every figure keeps to what is required, 1 one does not, 2 wrong usa
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -41,6 +40,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
+from figures import make_parser, peak_bytes, verdict  # noqa: E402
 from put_otherwise import PAIRS  # noqa: E402
 
 from _archive import ArchivedObservation, append_block, block_for, render_observations  # noqa: E402
@@ -60,14 +60,6 @@ STEPS = (
     ("and how much of the question an item has", Weights()),
 )
 PARTS = ("locomo", "otherwise", "hooks", "speed")
-
-
-def verdict(what: str, figure: float, unit: str, most: float = 0.0, least: "float | None" = None) -> bool:
-    """Print a figure beside what is required of it; true when it is met."""
-    met = figure <= most if least is None else figure >= least
-    required = f"at most {most:g}" if least is None else f"at least {least:g}"
-    print(f"{what:<52} {figure:8.3f} {unit}  (required: {required}){'' if met else '  NOT MET'}")
-    return met
 
 
 def archive(folder: Path, items: "Iterable[ArchivedObservation]") -> Corpus:
@@ -399,23 +391,9 @@ def speed(folder: Path, entries: int, runs: int) -> "list[bool]":
     ]
 
 
-def peak_bytes(command: "Sequence[str]", env: "Mapping[str, str]") -> int:
-    """Peak memory of a process."""
-    child = (
-        "import resource,subprocess,sys;subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL,check=True);"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", child, *command], env=env, stdout=subprocess.PIPE, check=True
-    )
-    return int(done.stdout) * (1 if sys.platform == "darwin" else 1024)
-
-
 def main() -> int:
     """Run the parts in turn."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument(
         "--locomo", type=Path, default=LOCOMO, metavar="DIR", help="the folder with LoCoMo's JSON files"
     )
@@ -426,9 +404,6 @@ def main() -> int:
     parser.add_argument("--others", type=int, default=2_000, help="notes around the pairs (2000)")
     parser.add_argument("--entries", type=int, default=40_000, help="entries for the speed (40000)")
     parser.add_argument("--runs", type=int, default=5, help="runs of each question (5)")
-    parser.add_argument(
-        "--folder", type=Path, help="where to put the data (a new folder in it; removed afterwards)"
-    )
     options = parser.parse_args()
     parts = options.only or PARTS
     met: "list[bool]" = []

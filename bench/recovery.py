@@ -13,45 +13,21 @@ Exit code 1 when a figure misses what is required of it.
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+
+from figures import environment, fill_folder, in_turn, make_parser, timed, verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 OBSERVER, RECOVERY = (str(ROOT / "scripts" / name) for name in ("observer.py", "session_recovery.py"))
 FACT = "My daughter Lea starts school on 24 August"
-
-
-def environment(home: Path, **more: str) -> "dict[str, str]":
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "LLM_PROVIDER": "none", **more}
-
-
-def timed(command: Sequence[str], env: "dict[str, str]") -> float:
-    """Wall milliseconds of one process that must succeed."""
-    begin = time.perf_counter()
-    done = subprocess.run(command, env=env, capture_output=True)
-    took = time.perf_counter() - begin
-    if done.returncode:
-        raise SystemExit(f"{command[1]} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
-    return took * 1000
-
-
-def fill_folder(home: Path, files: int) -> None:
-    """That many session files of a few lines each."""
-    from transcript_builders import JsonlStore
-
-    store = JsonlStore(home / ".openclaw/agents/main/sessions")
-    for number in range(files):
-        session = store.start(f"0f0e0d0c-0b0a-4987-8654-{number:012d}", "")
-        store.user(session, "ok thanks, see you")
 
 
 def fill_store(home: Path, sessions: int) -> None:
@@ -77,13 +53,10 @@ def nothing_to_do(folder: Path, scale: float, runs: int) -> "list[bool]":
     for home in homes:
         # Gives every session a cursor, so that recovery has it all to compare.
         timed([sys.executable, OBSERVER, "--quiet", "--now", "2026-11-30T08:00:05Z"], environment(home))
-    commands = [[sys.executable, "-c", "pass"], *[[sys.executable, RECOVERY, "--quiet"]] * 3]
-    environments = [environment(homes[0]), *map(environment, homes)]
-    times: "list[list[float]]" = [[] for _ in commands]
-    for _ in range(runs):  # in turn: a machine whose speed drifts slows all of them
-        for found, command, env in zip(times, commands, environments):
-            found.append(timed(command, env))
-    python, *took = map(statistics.median, times)
+    nothing, recovery = [sys.executable, "-c", "pass"], [sys.executable, RECOVERY, "--quiet"]
+    commands = [partial(timed, nothing, environment(homes[0]))]
+    commands += [partial(timed, recovery, environment(home)) for home in homes]
+    python, *took = [statistics.median(times) * 1000 for times in in_turn(runs, *commands)]
     print(f"python3 -c pass: {python:.1f} ms")
     most = 2 * python + 100
     told = ("an empty store", f"{files} session files", f"a store of {sessions} sessions")
@@ -122,23 +95,10 @@ def until_seen(brief: Path, env: "dict[str, str]") -> float:
     return took * 1000
 
 
-def verdict(what: str, figure: float, unit: str, most: float) -> bool:
-    """Print a figure beside what is required of it; true when it is met."""
-    met = figure <= most
-    print(f"{what:<42} {figure:9.1f} {unit}  (required: at most {most:.0f}){'' if met else '  NOT MET'}")
-    return met
-
-
 def main() -> int:
     """Run the parts in turn."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    parser = make_parser(__doc__, quick="a tenth of the data")
     parser.add_argument("--runs", type=int, default=9, help="runs of each command (9)")
-    parser.add_argument(
-        "--folder", type=Path, help="where to put the data (a new folder in it; removed afterwards)"
-    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         met = nothing_to_do(Path(name), 0.1 if options.quick else 1.0, options.runs)

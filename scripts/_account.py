@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from _archive import read_archived, read_records
-from _compat import sha256_hex
-from _files import decode, encode, read_bytes
+from _files import decode, read_bytes
 from _hooks import read_hook_line
-from _ledger import facts_of, read_ledger
+from _ledger import facts_of, read_ledger, sha_of
 from _observations import Entry, observations_in, parse_log
 from _state import Places
 
@@ -124,11 +123,6 @@ def standings(rows: "Iterable[Mapping[str, Any]]") -> "dict[str, Standing]":
             str(row.get("sha", "")) if state != LIVE else "",
         )
     return found
-
-
-def sha_of(text: str) -> str:
-    """What a row keeps of a text that leaves the log. An editor may give a file other line ends: that is the same."""
-    return sha256_hex(encode(text.replace("\r", "")))[:16]
 
 
 def read_files(places: Places) -> Files:

@@ -17,14 +17,14 @@ from typing import Any
 
 from _answer import system_prompt
 from _archive import Archived, block_for, render_archived
-from _dream import without
+from _dream import leaving_with, without
 from _gate.notes import is_metadata
-from _ledger import facts_of, read_ledger
+from _ledger import facts_of, read_ledger, sha_of
 from _likeness import fingerprint
 from _memory import iso
 from _observations import MARKS, Entry, next_ids, observations_in, parse_log
 from _reflect import exact_duplicates, read_items
-from _state import Filing, Places, Reflection, commit_reflection, file_away, load_state, name_of
+from _state import Filing, Places, Reflection, Step, commit_reflection, file_away, load_state, name_of
 from _transcripts.machine import is_machine_prompt, without_silence
 
 BY = "clean"
@@ -78,18 +78,54 @@ class Cleaning:
 
 
 def look(log: str, now: datetime, zone: tzinfo) -> Cleaning:
-    """What a clean-up would take out of a log."""
-    junk = junk_in(log)
-    entries, numbers = parse_log(log), lines_of(log)
-    rest = without(entries, (one.position for one in junk))
-    leaving = Counter(name_of(step.leaving[0]) for step in exact_duplicates(read_items(rest, now, zone)))
-    gone = {one.position for one in junk}
-    duplicates = []
+    """What a clean-up would take out of a log; afterwards there would be nothing left to take out.
+
+    What leaves may bring together what stood apart, such as two fences around a thought: so it is looked again at what
+    would stay, until nothing more is found.
+    """
+    entries, numbers, prompt = parse_log(log), lines_of(log), _read_prompt()
+    junk: "dict[int, str]" = {}
+    duplicates: "set[int]" = set()
+    # Of each line the number of its entry: what follows on a line that left may be read as a part of another.
+    owners = [at for at, entry in enumerate(entries) for _line in entry.raw.split("\n")]
+    there = entries
+    while True:
+        found = _junk_among(there, prompt)
+        again = [] if found else _repeated(there, now, zone)
+        if not found and not again:
+            break
+        leaving, left, line = leaving_with(there, (*found, *again)), [], 0
+        for place, entry in enumerate(there):
+            own = owners[line : line + entry.raw.count("\n") + 1]
+            line += len(own)
+            junk.update((at, found[place]) for at in own if place in found)
+            duplicates.update(own if place in again else ())
+            left += own if place not in leaving else []
+        there = parse_log("\n".join(one.raw for place, one in enumerate(there) if place not in leaving))
+        owners = left
+    duplicates -= set(junk)
+    return Cleaning(
+        tuple(Junk(at, numbers[at], junk[at], entries[at]) for at in sorted(junk)),
+        tuple((numbers[at], entries[at]) for at in sorted(duplicates)),
+    )
+
+
+def _repeated(entries: "Sequence[Entry]", now: datetime, zone: tzinfo) -> "list[int]":
+    """The positions of those that say what another one says in the same words; the last ones go."""
+    log = "\n".join(entry.raw for entry in entries)
+    leaving = Counter(name_of(step.leaving[0]) for step in _duplicates(log, now, zone))
+    found = []
     for position in reversed(range(len(entries))):
-        if entries[position].observation and position not in gone and leaving[name_of(entries[position])]:
+        if entries[position].observation and leaving[name_of(entries[position])]:
             leaving[name_of(entries[position])] -= 1
-            duplicates.append((numbers[position], entries[position]))
-    return Cleaning(junk, tuple(reversed(duplicates)))
+            found.append(position)
+    return found
+
+
+def _duplicates(log: str, now: datetime, zone: tzinfo) -> "tuple[Step, ...]":
+    """Lines in the same words as another; an item of a person's own list may well stand in it twice."""
+    every = exact_duplicates(read_items(log, now, zone))
+    return tuple(step for step in every if _is_marked(step.leaving[0]))
 
 
 def lines_of(log: str) -> "list[int]":
@@ -102,17 +138,22 @@ def lines_of(log: str) -> "list[int]":
 
 
 def junk_in(log: str) -> "tuple[Junk, ...]":
-    """The entries that are no notes, in the order of the log."""
+    """The entries that are no notes at first sight, in the order of the log."""
     entries, numbers = parse_log(log), lines_of(log)
+    found = _junk_among(entries, _read_prompt())
+    return tuple(Junk(at, numbers[at], found[at], entries[at]) for at in sorted(found))
+
+
+def _junk_among(entries: "Sequence[Entry]", prompt: _Prompt) -> "dict[int, str]":
+    """Why the entries at these positions are no notes."""
     found = dict(_thoughts(entries))
-    prompt = _read_prompt()
     for position, entry in enumerate(entries):
         reason = "" if position in found else _reason(entry, prompt)
         if reason:
             found[position] = reason
     for position in _fences(entries, found):
         found[position] = FENCE
-    return tuple(Junk(at, numbers[at], found[at], entries[at]) for at in sorted(found))
+    return found
 
 
 def _is_marked(entry: Entry) -> bool:
@@ -251,7 +292,7 @@ def clean(places: Places, cleaning: Cleaning, log: str, now: datetime, zone: tzi
     if cleaning.junk:
         file_away(places, _filing(places, cleaning.junk, log, day, iso(now)))
         log = without(parse_log(log), (one.position for one in cleaning.junk))
-    steps = exact_duplicates(read_items(log, now, zone))
+    steps = _duplicates(log, now, zone)
     done = commit_reflection(places, Reflection(iso(now), day, steps)) if steps else {"merged": 0}
     return {"removed": len(cleaning.junk), "merged": done["merged"]}
 
@@ -273,7 +314,8 @@ def _filing(places: Places, junk: "Sequence[Junk]", log: str, day: str, at: str)
         if name not in known:
             facts: "Mapping[str, Any]" = facts_of(observation) if observation else {}
             rows.append({"e": "adopted", "at": at, "id": name, **facts})
-        rows.append({"e": "archived", "at": at, "id": name, "why": one.reason, "by": BY, "in": where})
+        lies = {"in": where, "sha": sha_of(one.entry.raw)}
+        rows.append({"e": "archived", "at": at, "id": name, "why": one.reason, "by": BY, **lies})
         items.append(Archived(name, one.entry.raw, said, one.reason))
     path = places.observations.parent.joinpath(*where.split("/"))
     block = block_for(path, render_archived(items), f"# What left memory on {day}\n\n")

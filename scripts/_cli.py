@@ -13,10 +13,9 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, TextIO
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Optional, TextIO
 
 from _compat import parse_instant, utc_now
 from _config import Config, environment_copy, environment_dir, is_restarted, load_config
@@ -37,8 +36,7 @@ LOGGED_ENTRIES = 20
 LOG_NAMES = {"watcher": "observer-watcher"}  # where it is not the layer's own name
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """How a run ended. `status` is "ok" or "skipped"; `reason` a short code; `facts` are counts and paths, no text.
 
     `shown` is what a person asked to see, such as memory itself: printed, but never logged. `page` is the same for
@@ -47,15 +45,14 @@ class Result:
 
     status: str
     reason: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
     exit_code: int = 0
     error: Optional[TotalRecallError] = None
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[str, Any] = {}
     page: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One invocation of a layer. `now` is when it began; `clock` goes on, unless --now has stopped it."""
 
     layer: str
@@ -161,16 +158,22 @@ def read_input(max_bytes: int) -> bytes:
     return data
 
 
+def configured(variables: Mapping[str, str], script: Optional[Path]) -> Config:
+    """The Config of a run. Raises ConfigError for the first setting that cannot be taken."""
+    return load_config(variables, script=script)
+
+
 def run(
     layer: str,
     parser: Parser,
     work: Callable[[argparse.Namespace, Run], Result],
     argv: Optional[Sequence[str]] = None,
     flags: Optional[Callable[[argparse.Namespace], Mapping[str, str]]] = None,
+    configure: Callable[[Mapping[str, str], Optional[Path]], Config] = configured,
 ) -> int:
     """Parse, configure, work, tell: print the result object, write the log line, return the exit code.
 
-    `flags` gives the variables that this layer's own options set.
+    `flags` gives the variables that this layer's own options set; `configure` makes the Config of them and the script.
     """
     os.umask(0o077)
     gc.set_threshold(200_000)  # a run is short and makes many small objects that stay, such as cursors
@@ -185,7 +188,7 @@ def run(
         if options.workspace:
             variables["OPENCLAW_WORKSPACE"] = os.path.abspath(os.path.expanduser(options.workspace))
         with _interruptible():
-            config = load_config(variables, script=called_script(layer))
+            config = configure(variables, called_script(layer))
             now = _now(options.now, config)
             clock = (lambda: now) if options.now else utc_now
             result = work(options, Run(layer, run_id, now, dry_run, config, options.quiet, clock))
@@ -299,6 +302,11 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
 def _short(value: object) -> object:
     """A fact for the log: of a long list only how long it is."""
     return len(value) if isinstance(value, (list, dict)) and len(value) > LOGGED_ENTRIES else value
+
+
+def many(number: int, thing: str) -> str:
+    """ "1 message", "2 messages"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def say_aloud(sentence: str) -> None:

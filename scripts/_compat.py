@@ -64,11 +64,15 @@ def epoch_ms(moment: datetime) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1))
 
 
-def home_of_user() -> str:
-    """The user's home by the system's records, for when HOME is empty or not set: expanduser takes "" for "/"."""
+def home_of_user() -> Optional[str]:
+    """The user's home by the system's records, for when HOME is empty or not set: expanduser takes "" for "/". None for
+    a user id that is not among them, as containers give out."""
     import pwd
 
-    return pwd.getpwuid(os.getuid()).pw_dir
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return None
 
 
 def sha256_hex(data: bytes) -> str:

@@ -265,6 +265,20 @@ def free_bytes(folder: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
+def make_private(path: Path) -> None:
+    """Take away what others may do with a file or folder of ours; a symbolic link is not followed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) & ~0o077)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise _storage_error(path, "cannot be made private", problem) from problem
+
+
 def rename_file(path: Path, new: Path) -> bool:
     """Give a file another name, in place of one that has it; False when it is gone."""
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 from _compat import sha256_hex, stamp
-from _files import append_file, cut_file, read_bytes, read_lines
+from _files import append_file, cut_file, encode, read_bytes, read_lines
 
 if TYPE_CHECKING:
     from _observations import Observation
@@ -37,6 +37,16 @@ def facts_of(observation: Observation) -> "dict[str, Any]":
         "importance": observation.importance,
         "date": observation.date,
     }
+
+
+def is_id(name: str) -> bool:
+    """Whether this is an id of ours, as OBS-20261130-001 is. A person or another edition can have typed anything."""
+    return bool(_ID.match(name))
+
+
+def sha_of(text: str) -> str:
+    """What a row keeps of a text that leaves the log. An editor may give a file other line ends: that is the same."""
+    return sha256_hex(encode(text.replace("\r", "")))[:16]
 
 
 def append_rows(ledger: Path, rows: Sequence[Mapping[str, Any]]) -> None:

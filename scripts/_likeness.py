@@ -5,12 +5,34 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NEGATIONS = frozenset(
-    """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't nicht kein keine nie pas
-    jamais sin nunca non mai nao não""".split()
+    """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't neither nor nothing nobody
+    nowhere hardly scarcely barely rarely seldom unless except former formerly nicht kein keine keinen nie niemals ohne
+    nichts niemand kaum ausser außer pas jamais aucun aucune rien personne plus sin nunca tampoco nada nadie nao não sem
+    nem nenhum ninguém non mai senza niente nessuno niet geen nooit zonder inte ej ingen inget aldrig utan ikke aldri
+    uden uten ei eivät älä soha nu nici fără değil yok hiç bez nie nikdy není ani не нет ни без никогда нельзя ні немає
+    δεν μην όχι لا ليس لم لن بدون לא אין בלי नहीं मत""".split()
 )
+_WIDE_NEGATIONS = re.compile(
+    "ない|なかっ|なく|ません|なし|無|ぬ(?=$|。)|ず(?=に|、|。|$)|[不没沒非无未勿莫別别]|안 |않|못|없|아니"
+)
+# Words that tell what part the next one plays: "from Anna to Ben" is not "from Ben to Anna".
+_LEADING = frozenset(
+    """to from than over before after into onto by for with in on at of since until under above behind about against
+    von vom nach zu zum zur als vor statt für an am auf bei mit im seit bis über unter hinter gegen de del da do a à au
+    aux en por para que con sobre antes avant après pour par avec sans dans chez su di dal della per tra от до к из в
+    на с у перед после вместо чем""".split()
+)
+# Words with which somebody says a thing once more, and which add nothing to it.
+_ONCE_MORE = frozenset(
+    """said say says saying told tell mentioned asked noted remember remind know actually basically simply already still
+    please thanks ok okay yes well gesagt sagte wie schon ja halt eben also bitte danke dit rappel déjà dije digo ya
+    recuerda disse já detto già""".split()
+)
+_BELOW_ZERO = re.compile(r"(?<!\w)[-−–](\d[\d.,]*)")
 _STOP = frozenset(
     """a an the of to in on at for and or is are was were be been am i you he she it we they my your his her its our
     their this that these those so just really very too also with from as by user""".split()
@@ -42,13 +64,21 @@ def words_of(text: str) -> "list[str]":
 
 @dataclass(frozen=True)
 class Features:
-    """What two observations are compared by. Two with different numbers, names or negation never say the same."""
+    """What two observations are compared by. Two with different numbers, names or negation never say the same.
+    `order` has the words that tell something as they stand, each with the word that tells its part, or ""."""
 
     print: str
     words: "frozenset[str]"
     numbers: "frozenset[str]"
     names: "frozenset[str]"
     negated: bool
+    currencies: "frozenset[str]"
+    order: "tuple[tuple[str, str], ...]"
+
+    @property
+    def telling(self) -> "frozenset[str]":
+        """The words without those of saying it once more."""
+        return self.words - _ONCE_MORE
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -60,14 +90,60 @@ def features(text: str) -> Features:
     return Features(
         fingerprint(text),
         frozenset(word for word in words if word not in _STOP),
-        frozenset(word for word in words if any(character.isdigit() for character in word)),
+        frozenset(word for word in words if any(character.isdigit() for character in word))
+        | frozenset("-" + number for number in _BELOW_ZERO.findall(text)),
         frozenset(name.casefold() for name in names if name[0].isupper() and name not in ("I", "User")),
-        any(word in _NEGATIONS or word.endswith("n't") for word in words),
+        any(word in _NEGATIONS or word.endswith("n't") for word in words)
+        or bool(_WIDE_NEGATIONS.search(text)),
+        frozenset(character for character in text if unicodedata.category(character) == "Sc"),
+        tuple(_with_parts(words)),
     )
 
 
+def _with_parts(words: "list[str]") -> "Iterator[tuple[str, str]]":
+    part = ""
+    for word in words:
+        if word in _LEADING:
+            part = word
+        elif word not in _STOP:
+            yield part, word
+            part = ""
+
+
+def adds_nothing(new: Features, old: Features) -> bool:
+    """True when all that `new` says stands in `old`: the same words, or some of them in the same parts.
+
+    One word more or another, a "not", two things that have changed places: that may be a correction, and a line too
+    many does less harm than one that was lost.
+    """
+    if new.print == old.print:
+        return True
+    if (new.numbers, new.names, new.negated) != (old.numbers, old.names, old.negated):
+        return False
+    words = new.telling
+    if not words or not words <= old.words or (old.currencies and new.currencies - old.currencies):
+        return False
+    if len(words) < 3 and len(words) < 0.8 * len(old.words):
+        return False
+    return not _changed_places(new, old)
+
+
+def _changed_places(new: Features, old: Features) -> bool:
+    """Whether words that both have play each other's parts, or those without one stand in another order."""
+    parts = [
+        {word: part for part, word in reversed(one.order) if word in new.words & old.words}
+        for one in (new, old)
+    ]
+    here, there = parts
+    for part in set(here.values()) & set(there.values()) - {""}:
+        if {word for word in here if here[word] == part} != {word for word in there if there[word] == part}:
+            return True
+    plain = [word for word in here if not here[word] and not there[word]]
+    return plain != [word for word in there if not here[word] and not there[word]]
+
+
 def says_the_same(new: Features, old: Features) -> bool:
-    """True when `new` adds nothing to `old`: the same words, near-identical wording, or a part of what is there.
+    """True when `new` says about what `old` does: the same words, near-identical wording, or a part of what is there.
 
     0.8 of all words shared lets a changed filler word pass and keeps a changed noun apart in lines of usual length.
     """

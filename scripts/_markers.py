@@ -12,9 +12,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from _errors import StorageError
 from _files import read_bytes, remove_file, rename_file
@@ -28,8 +27,7 @@ ENDS = ("command:new", "command:reset", "session:auto-reset")
 COMPACTS = ("session:compact:before",)
 
 
-@dataclass(frozen=True)
-class Marker:
+class Marker(NamedTuple):
     """One marker. `event` is OpenClaw's name for what happened. `session_id`, `session_key` and `session_file` name the
     session that ended or is to be compacted, `agent_id` whose session it is, "" where the host did not say. `at_ms` is
     epoch milliseconds."""
@@ -71,7 +69,7 @@ def take(marker: Marker) -> Optional[Marker]:
     if marker.taken:
         return marker
     path = marker.path.with_suffix(TAKEN)
-    return replace(marker, path=path) if rename_file(marker.path, path) else None
+    return marker._replace(path=path) if rename_file(marker.path, path) else None
 
 
 def clear(markers: Iterable[Marker]) -> int:

@@ -3,8 +3,7 @@ and said so. Provisional lines stand in for an answer that is still to come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -15,7 +14,6 @@ from _calls import update_calls
 from _compat import Stamp, epoch_ms, stamp
 from _config import FLUSH_LOOKBACK_MIN, RECOVER_LOOKBACK_MIN, Config
 from _errors import ConfigError, ModelError, TotalRecallError
-from _files import lock
 from _ledger import covered_uids
 from _memory import (
     Occasion,
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
 # Who finds lines in a window: the extractor, or the last resort (`_answer.as_said`).
 Maker = Callable[[Window, Sequence[Observation], Config], Settled]
 
-MEMORY_LOCK_WAIT_SECONDS = 30.0
 # Runs without a usable answer for the same messages before the built-in extractor takes them, about an hour at one run
 # every 15 minutes. What a model refuses for ever would otherwise hold up all that is said after it.
 STUCK_AFTER = 5
@@ -111,11 +108,11 @@ class Work:
     def change(self, change: Callable[[State], State]) -> None:
         """Change state.json as it is by now: a flush may have captured something since it was read."""
         if self._made_of != stamp(self.places.state):
-            with self.memory():
+            with self.places.memory():
                 self.look()
         if change(self.state) is self.state or change(self.state) == self.state:
             return
-        with self.memory():
+        with self.places.memory():
             self.look()
             self.state = change(self.state)
             save_state(self.places, self.state)
@@ -131,12 +128,6 @@ class Work:
     def occasion(self) -> Occasion:
         """What the ledger keeps of this run."""
         return Occasion(self.now, self.job.trigger)
-
-    @contextmanager
-    def memory(self) -> Iterator[None]:
-        """Hold the memory lock: for reading and writing files, never while a model is asked."""
-        with lock(self.places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
-            yield
 
 
 # Finding -------------------------------------------------------------------------------------------------------------
@@ -155,18 +146,18 @@ def look_around(work: Work) -> Listing:
 
     On the first run it is written down from when on everything is observed, once there is something to observe.
     """
-    with work.memory():
+    with work.places.memory():
         work.count(replayed=int(replay(work.places)))
         work.look()
     work.leftover = frozenset(work.state.provisional)
     first_run = work.state.since_ms == 0
     if epoch_ms(work.now) < work.state.since_ms:  # the clock was ahead when observing began
-        work.change(lambda state: replace(state, since_ms=first_sight_ms(work)))
+        work.change(lambda state: state._replace(since_ms=first_sight_ms(work)))
     if first_run:
         work.state = State(since_ms=first_sight_ms(work))
     listing = find(work)
     if first_run:
-        with work.memory():
+        with work.places.memory():
             if load_state(work.places).since_ms:  # another run came first
                 work.look()
             else:
@@ -188,7 +179,7 @@ def find(work: Work, backfill: bool = False) -> Listing:
     work.sources = list(listing.sources)
     work.count(**{f"sessions_{name}": number for name, number in listing.counts.items()})
     if job.recover:
-        return replace(listing, sessions=resolve(config, job.recover))
+        return listing._replace(sessions=resolve(config, job.recover))
     return listing
 
 
@@ -302,7 +293,7 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
     name = window.messages[0].uid
     times = work.state.stuck.get(name, 0) + 1
     if times < STUCK_AFTER:
-        work.change(lambda state: replace(state, stuck={**state.stuck, name: times}))
+        work.change(lambda state: state._replace(stuck={**state.stuck, name: times}))
         raise problem
     work.count(extracted_instead=len(window.messages))
     known = known_observations(work.places, work.state, window)
@@ -312,7 +303,7 @@ def _give_up_on(work: Work, window: Window, problem: ModelError) -> Settled:
 def _write_final(work: Work, window: Window, settled: Settled, backfill: bool) -> None:
     """Commit an answer and count it."""
     replaced = superseded(work.state, window.covered) - work.captured
-    with work.memory():
+    with work.places.memory():
         settled = _allowed(work, window, settled)
         change = final_commit(work.state, window, settled, work.occasion, backfill)
         commit(work.places, change)
@@ -347,8 +338,8 @@ def show_captured(work: Work) -> int:
     be the very one that the state takes the brief for.
     """
     if work.captured:
-        work.change(lambda state: replace(state, brief_of=""))
-    with work.memory():
+        work.change(lambda state: state._replace(brief_of=""))
+    with work.places.memory():
         return refresh_brief(work.places, work.state)[0]
 
 
@@ -380,7 +371,7 @@ def _write_provisional(work: Work, began: Mapping[str, Cursor], window: Window, 
     The lock is held from looking to writing: the answer that another run waits for may come at any moment, and lines
     for what it covers would never be replaced.
     """
-    with work.memory():
+    with work.places.memory():
         work.look()
         fresh = not_captured(work.state, window, began)
         if fresh is None:

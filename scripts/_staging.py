@@ -22,9 +22,12 @@ WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 _FILE = re.compile(r"\d{8}-\d{6}-(?:fact|preference|goal|habit|rule)(?P<approved>\.approved)?\.md")
 _FIELD = re.compile(r"^\*\*([A-Z][a-z ]+)\*\*: (.*)$", re.M)
 _EVIDENCE = re.compile(r"^- (\d{4}-\d{2}-\d{2})(?: \((OBS-[0-9-]+)\))?: (.*)$", re.M)
+_ID = re.compile(r"\bOBS-\d{8}-\d{3,9}\b")
 _WARNING = "> Low confidence: little supports this yet. Approve it only if you know it to be true."
 # Of the words of two proposals together, without numbers, so many have to be in both.
 _SAME_SHARE = 0.75
+# A pattern is at least so many observations.
+_FEWEST_GROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,24 @@ def same_as(proposal: Proposal, others: "Iterable[Staged]") -> Optional[Staged]:
 
 
 def _is_same(one: Proposal, other: Proposal) -> bool:
-    return _says_the_same(one.text, other.text) or _says_the_same(one.summary, other.summary)
+    return (
+        _says_the_same(one.text, other.text)
+        or _says_the_same(one.summary, other.summary)
+        or _rests_on_the_same(one, other)
+    )
+
+
+def _rests_on_the_same(one: Proposal, other: Proposal) -> bool:
+    """Whether most of what one of the two rests on is what the other rests on: the same pattern, in whatever words."""
+    first, second = _grounds(one), _grounds(other)
+    shared = len(first & second)
+    return shared >= _FEWEST_GROUNDS and 2 * shared > min(len(first), len(second))
+
+
+def _grounds(proposal: Proposal) -> "frozenset[str]":
+    """The ids of the observations that it rests on, as far as it names any, and what else is quoted in it."""
+    said = {one.id or f"{one.date} {features(one.quote).print}" for one in proposal.evidence}
+    return frozenset(said | set(_ID.findall(proposal.supporting)))
 
 
 def _says_the_same(text: str, other: str) -> bool:

@@ -32,7 +32,7 @@ KEY_BYTES = 32
 ECHO = timedelta(days=1)
 # Of the words of the shorter one of two texts, so many have to be in the other; fewer where both came of one message.
 _ALIKE, _ALIKE_NEAR, _LEAST = 0.75, 0.5, 3
-_WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+")
 # What is never drawn, and could stand within a name: soft hyphens, zero-width signs, marks of direction, variation
 # selectors, tags.
@@ -40,6 +40,16 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# What a link makes of letters beyond ASCII.
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+# Signs that are written or left out: strokes through letters, points of Hebrew and Arabic, the Arabic stretch.
+_OPTIONAL = re.compile(
+    "[\u0334-\u0338\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u20d0-\u20f0]"
+)
+_GREEK, _ACCENT = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+"), re.compile("[\u0300-\u036f]")
+# Where letters have signs of their own, such as the vowels of India: parts of a word that Python takes for none.
+_SIGNED = (range(0x300, 0x370), range(0x900, 0xE00), range(0xE80, 0x1D00), range(0xA800, 0xAC00))
 _DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
@@ -58,11 +68,18 @@ class Tombstone:
 
 
 def folded(text: str) -> str:
-    r"""The text without differences of case and width and without signs that nobody sees, such as soft hyphens, and
-    with what JSON wrote as \u escapes."""
+    r"""The text without differences of case, width and spelling of the same letters, without signs that nobody sees or
+    that may be left out, and with what JSON wrote as \u escapes and links as percent signs."""
     if "\\u" in text:
         text = _ESCAPE.sub(_unescaped, text)
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    if "%" in text:
+        text = _PERCENT.sub(_unquoted, text)
+    if text.isascii():
+        return text.casefold()
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    # Turkish has an i with a dot and one without, each with its capital; Greek capitals have no accents.
+    text = text.replace("i\u0307", "i").replace("\u0131", "i")
+    return unicodedata.normalize("NFKC", _GREEK.sub(_without_accents, _OPTIONAL.sub("", text)))
 
 
 def _unescaped(found: "re.Match[str]") -> str:
@@ -70,11 +87,34 @@ def _unescaped(found: "re.Match[str]") -> str:
     return units.decode("utf-16-be", "replace")
 
 
+def _unquoted(found: "re.Match[str]") -> str:
+    data = bytes.fromhex(found.group().replace("%", ""))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return found.group()
+
+
+def _without_accents(found: "re.Match[str]") -> str:
+    return _ACCENT.sub("", unicodedata.normalize("NFD", found.group()))
+
+
+@functools.lru_cache(maxsize=2)
+def word_pattern(end: str = "") -> "re.Pattern[str]":
+    """A word of a folded text, whatever its script, with `end`, a pattern, behind it."""
+    signs = "".join(
+        chr(code) for block in _SIGNED for code in block if unicodedata.category(chr(code)) in ("Mn", "Mc")
+    )
+    return re.compile(rf"(?:[^\W_]|[{signs}])+{end}")
+
+
 def words_in(text: str) -> "set[str]":
     """The words of a text, parts of compounds by themselves ("Anna's" has "anna"); scripts without spaces as single
     characters and pairs of them."""
     plain = folded(text)
-    found = set(_WORD.findall(WIDE.sub(" ", plain)))
+    if plain.isascii():
+        return set(_ASCII_WORD.findall(plain))
+    found = set(word_pattern().findall(WIDE.sub(" ", plain)))
     for run in WIDE.findall(plain):
         found.update(run)
         found.update(run[start : start + 2] for start in range(len(run) - 1))

@@ -20,11 +20,9 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from typing import Any, Callable, Optional
 
 import _cli
-from _answer import EXTRACTOR
 from _cli import Result, Run
 from _compat import epoch_ms, parse_instant
 from _config import PROVIDERS
@@ -37,11 +35,12 @@ from _errors import (
     UnknownSession,
     UsageError,
 )
-from _files import decode, is_there, lock, private_folder, read_bytes
+from _files import is_there, lock, private_folder
 from _markers import Marker, clear, read_markers
-from _memory import iso, keep_copy, leave_marks, refresh_brief
+from _memory import iso, leave_marks, refresh_brief
+from _observe.changes import after_backfill, after_run, for_backfill, without_provisional, without_vanished
+from _observe.telling import PROBLEMS_SHOWN, left_alone, result_facts, summary
 from _settle import (
-    MEMORY_LOCK_WAIT_SECONDS,
     Job,
     Work,
     capture,
@@ -53,14 +52,12 @@ from _settle import (
     settle_all,
     show_captured,
 )
-from _state import Places, State, load_state, replay, save_state
+from _state import Places, State, load_state
 from _transcripts import EVERY_SESSION, Listing, Problem, Session, waiting
 from _window import pack
 
 RUN_LOCK_WAIT_SECONDS = 60.0
-PROBLEMS_SHOWN = 10
 REFLECT_TIMEOUT_SECONDS = 900.0
-LINES_SHOWN, CHARS_SHOWN = 200, 60
 
 
 def observe(run: Run, job: Job) -> Result:
@@ -72,7 +69,7 @@ def observe(run: Run, job: Job) -> Result:
     if result.status != "ok" or job.urgent:  # nobody waits for a reflection before a new session
         return result
     try:
-        return replace(result, facts={**result.facts, **reflect(run, result.facts["words"])})
+        return result._replace(facts={**result.facts, **reflect(run, result.facts["words"])})
     except KeyboardInterrupt:
         return _cli.interrupted(result.facts)
 
@@ -185,43 +182,14 @@ def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[
     return failure
 
 
-def without_vanished(state: State, keys: "frozenset[str]") -> State:
-    """The state without cursors of transcripts that exist no more: a cron session lives a day, and there are many.
-
-    Should one come back, its messages are told by their uids, like those of any session without a cursor. A source in
-    which nothing at all was found may be out of reach, and what is covered in part only its cursor knows.
-    """
-    if all(key in keys for key in state.cursors):
-        return state
-    alive = {key.partition(":")[0] for key in keys}
-    kept = {
-        key: cursor
-        for key, cursor in state.cursors.items()
-        if key in keys or cursor.chars or cursor.source not in alive or "@" in cursor.session_id
-    }
-    return replace(state, cursors=kept)
-
-
 def take_in_history(run: Run, work: Work) -> Optional[TotalRecallError]:
     """Take in what was said before the first sight. Where it stopped is kept, so that it can be taken up again."""
-    work.change(lambda state: for_backfill(state, work.job))
+    start = work.job.backfill_from_ms or 0
+    work.change(lambda state: for_backfill(state, start))
     failure = take_in(run, work, find(work, backfill=True), backfill=True)
     if failure is None:
-        # 1, not 0, for all of history: 0 says that nothing was ever observed.
-        start = max(1, work.job.backfill_from_ms or 0)
-        work.change(
-            lambda state: replace(
-                state, since_ms=min(state.since_ms, start), backfill={}, backfill_from_ms=-1
-            )
-        )
+        work.change(lambda state: after_backfill(state, start))
     return failure
-
-
-def for_backfill(state: State, job: Job) -> State:
-    """The state to backfill with. Another range than last time is gone through from its beginning: what an earlier
-    backfill covered is known by its uids."""
-    start = job.backfill_from_ms or 0
-    return state if state.backfill_from_ms == start else replace(state, backfill={}, backfill_from_ms=start)
 
 
 # Telling -------------------------------------------------------------------------------------------------------------
@@ -233,7 +201,7 @@ def finish(
     """Record how the run went, refresh the brief, say it."""
     covered = work.counts.get("messages_covered", 0)
     failure = failure or (None if covered else waiting(work.problems))
-    with work.memory():
+    with work.places.memory():
         words, made_from = refresh_brief(work.places, work.state)
     record(work, failure, made_from)
     if failure is None and not waiting(work.problems):
@@ -256,48 +224,13 @@ def finish(
     return Result("ok", "observed" if covered else "nothing_new", facts)
 
 
-def without_provisional(state: State, names: "frozenset[str]") -> State:
-    """The state in which these lines stand for no answer any more: all that was said before is settled, and no answer
-    has come for them, so their messages are gone."""
-    kept = {name: found for name, found in state.provisional.items() if name not in names}
-    return state if len(kept) == len(state.provisional) else replace(state, provisional=kept)
-
-
-def summary(work: Work, covered: int) -> str:
-    """The sentence for a person."""
-    if not covered:
-        if standing(work):
-            return f"{standing(work)} provisional observations written to {work.places.observations}"
-        if work.counts.get("replayed"):
-            return f"what a run that was cut short had begun is in {work.places.observations} now"
-        return "nothing new was said" + left_alone(work)
-    how = ""
-    if work.config.provider == "none":
-        chosen = work.config.origins["LLM_PROVIDER"] != "default"
-        why = "" if chosen else "; no key and no LLM_BASE_URL is set"
-        how = f" (chosen by the built-in extractor{why})"
-    written = work.counts.get("observations_written", 0) + standing(work)
-    return f"{covered} messages covered, {written} observations written to {work.places.observations}{how}"
-
-
-def left_alone(work: Work) -> str:
-    """What there is besides, but lies before the time from which this run observes."""
-    older = work.counts.get("sessions_older", 0), work.counts.get("read_before", 0)
-    if not any(older):
-        return ""
-    return f"; {older[0]} sessions and {older[1]} messages lie before the first run's window: --backfill takes them in"
-
-
 def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:
-    """Keep failures in a row, so that a dead observer cannot stay silent, and what the brief was made from."""
+    """Keep how the run went, and what the brief was made from."""
+    good_at = "" if waiting(work.problems) else iso(work.now)
 
     def change(state: State) -> State:
-        state = replace(state, brief_of=brief_of or state.brief_of)
-        if failure is not None:
-            return replace(state, failures_in_row=state.failures_in_row + 1, last_failure=failure.code)
-        if state.failures_in_row and not waiting(work.problems):
-            return replace(state, failures_in_row=0, last_failure="", last_good_run=iso(work.now))
-        return state
+        state = state._replace(brief_of=brief_of or state.brief_of)
+        return after_run(state, failure.code if failure else "", good_at)
 
     work.change(change)
 
@@ -323,38 +256,6 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
     return {"reflector": status}
 
 
-def standing(work: Work) -> int:
-    """How many of the provisional lines that this run wrote still stand for an answer."""
-    return len(work.captured.intersection(work.state.provisional))
-
-
-def result_facts(work: Work) -> "dict[str, Any]":
-    """The counts, with the usual ones always there."""
-    usual = (
-        "messages_new",
-        "messages_covered",
-        "messages_pending",
-        "observations_written",
-        "duplicates",
-        "refused",
-    )
-    counts = {name: number for name, number in work.counts.items() if number}
-    provisional = standing(work)
-    if provisional:
-        counts["provisional"] = provisional
-        counts["observations_written"] = counts.get("observations_written", 0) + provisional
-    return {
-        "trigger": work.job.trigger,
-        "provider": work.config.provider,
-        "models": sorted(work.models | ({EXTRACTOR} if provisional else set())),
-        **dict.fromkeys(usual, 0),
-        **counts,
-        "sources": work.sources,
-        "failures_in_row": work.state.failures_in_row,
-        "problems": [f"{problem.where}: {problem.what}" for problem in work.problems[:PROBLEMS_SHOWN]],
-    }
-
-
 def look_only(run: Run, work: Work) -> Result:
     """--dry-run: what is new and how many questions it would take. Nothing is written, not even a lock."""
     backfill = work.job.backfill_from_ms is not None
@@ -362,7 +263,7 @@ def look_only(run: Run, work: Work) -> Result:
     if not work.state.since_ms:
         work.state = State(since_ms=first_sight_ms(work))
     if backfill:
-        work.state = for_backfill(work.state, work.job)
+        work.state = for_backfill(work.state, work.job.backfill_from_ms or 0)
     listing = find(work, backfill)
     pending = pending_of(work, backfill)
     messages = questions = characters = 0
@@ -383,50 +284,6 @@ def look_only(run: Run, work: Work) -> Result:
     }
     out_of_reach = waiting(work.problems)
     return _cli.failed(out_of_reach, facts) if out_of_reach else Result("ok", "dry_run", facts)
-
-
-# Cleaning ------------------------------------------------------------------------------------------------------------
-
-
-def clean_log(run: Run) -> Result:
-    """Take out of the log what is no note; each piece lies in the archive with the reason, and a copy of the log is
-    kept."""
-    from _clean import clean, look
-
-    places = Places(run.config.observations_path, run.config.private_dir)
-    if run.dry_run:
-        log = decode(read_bytes(places.observations) or b"")
-        return tell_cleaning(run, look(log, run.now, run.config.zone).found, {})
-    with lock(places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
-        replay(places)
-        log = decode(read_bytes(places.observations) or b"")
-        found = look(log, run.now, run.config.zone)
-        backup = ""
-        if found.found:
-            backup = keep_copy(places, run.now.astimezone(run.config.zone))
-            clean(places, found, log, run.now, run.config.zone)
-        state = load_state(places)
-        save_state(places, replace(state, brief_of=refresh_brief(places, state)[1]))
-    return tell_cleaning(run, found.found, {"backup": backup})
-
-
-def tell_cleaning(run: Run, found: "Sequence[tuple[int, str, str]]", facts: "dict[str, Any]") -> Result:
-    """How many lines of each kind, and which. What they say is shown to a person at a terminal alone, never printed
-    where it may be kept."""
-    from _observations import shorten, tidy
-
-    lines: "dict[str, list[int]]" = {}
-    for line, reason, text in found:
-        lines.setdefault(reason, []).append(line)
-        if run.on_terminal and sum(map(len, lines.values())) <= LINES_SHOWN:
-            run.say(f"  line {line}: {reason}: {shorten(tidy(text), CHARS_SHOWN)}")
-    counts = {reason: len(numbers) for reason, numbers in sorted(lines.items())}
-    told = ", ".join(f"{number} {reason}" for reason, number in counts.items()) or "nothing"
-    run.say(f"observer: {told} {'would be' if run.dry_run else 'was'} taken out of the log")
-    shown = {reason: numbers[:LINES_SHOWN] for reason, numbers in sorted(lines.items())}
-    facts = {"found": len(found), "reasons": counts, "lines": shown, **facts}
-    reason = "dry_run" if run.dry_run else "cleaned" if found else "nothing_to_clean"
-    return Result("ok", reason, facts)
 
 
 @contextmanager
@@ -492,6 +349,8 @@ def work(options: argparse.Namespace, run: Run) -> Result:
     if options.recover is not None and not options.recover.strip():
         raise UsageError("--recover is empty", "name a transcript file, a session id or a session key")
     if options.clean:
+        from _observe.cleaning import clean_log
+
         return clean_log(run)
     since = 0 if options.backfill else None
     if options.since:

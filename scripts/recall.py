@@ -19,15 +19,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Callable, Optional
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import _cli
-from _cli import Commands, Result, Run
+from _cli import Commands, Result, Run, many
 from _config import Config
 from _errors import ConfigError, SourceError, UsageError
 from _observations import is_date, tidy
 from _recall import KINDS, LIMIT, Corpus, Hit, Wanted, find_item, read_corpus, search
+
+if TYPE_CHECKING:
+    from _transcripts import Message
 
 MOST_HITS = 100
 MOST_MESSAGE_CHARS = 4_000
@@ -47,7 +50,7 @@ def search_memory(options: argparse.Namespace, run: Run) -> Result:
     hits = search(corpus, question, today, options.limit, wanted)
     tell_problems(corpus, run)
     facts = {"hits": len(hits), "files": len(corpus.sources), "unreadable": len(corpus.problems)}
-    shown = {"results": [as_json(hit) for hit in hits]}
+    shown = {"results": [{**as_json(hit), **({} if hit.why else {"beside": True})} for hit in hits]}
     page = "\n".join(map(line_of, range(1, len(hits) + 1), hits)) or "Nothing was found."
     return Result("ok", "found" if hits else "nothing_found", facts, shown=shown, page=page)
 
@@ -62,8 +65,8 @@ def line_of(number: int, hit: Hit) -> str:
     """The hit as two lines."""
     day = f"[{hit.date}] " if hit.date else ""
     about = [hit.id, state_of(hit), hit.file]
-    if hit.why:
-        about.append(f"by: {', '.join(hit.why)}")
+    # In a talk the answer often stands next to the words of the question.
+    about.append(f"by: {', '.join(hit.why) or 'what stands next to it'}")
     return f"{number:2}. {day}{hit.text}\n    {' · '.join(map(tidy, about))}"
 
 
@@ -115,27 +118,30 @@ def page_of(found: "Sequence[Hit]", said: "Sequence[Mapping[str, str]]", missing
         yield f"\n{message['at']} {tidy(message['who'])}:"
         yield from (f"  {tidy(line)}" for line in message["text"].splitlines())
     if missing:
-        yield f"\n{missing} of the messages that it came from are in no transcript any more."
+        are = "is" if missing == 1 else "are"
+        yield f"\n{many(missing, 'message')} that it came from {are} in no transcript any more, or forgotten."
 
 
 def messages_of(config: Config, uids: "Sequence[str]") -> "tuple[list[dict[str, str]], int]":
     """The messages with these uids, in the order in which they were said, and how many are in no transcript."""
     from _ledger import covered_uids
     from _state import Places
+    from _tombstones import load_tombstones
 
     wanted = set(uids)
-    ledger = Places(config.observations_path, config.private_dir).ledger
-    names = (
-        [session for session, covered in covered_uids(ledger).items() if wanted & covered] if wanted else []
-    )
-    found: "dict[str, dict[str, str]]" = {}
-    for name in names:
-        for uid, message in messages_in(config, name, wanted - set(found)):
-            found[uid] = message
+    places = Places(config.observations_path, config.private_dir)
+    sessions = covered_uids(places.ledger) if wanted else {}
+    said = [
+        message
+        for name, covered in sessions.items()
+        if wanted & covered
+        for message in messages_in(config, name, wanted & covered)
+    ]
+    found = {one.uid: as_said(one, config) for one in load_tombstones(places).shown(said)}
     return sorted(found.values(), key=lambda message: message["at"]), len(wanted) - len(found)
 
 
-def messages_in(config: Config, name: str, wanted: "set[str]") -> "Iterator[tuple[str, dict[str, str]]]":
+def messages_in(config: Config, name: str, wanted: "set[str]") -> "Iterator[Message]":
     """Those of the wanted messages that a session holds; none when its transcript has gone."""
     from _transcripts import read_new, resolve
 
@@ -144,15 +150,17 @@ def messages_in(config: Config, name: str, wanted: "set[str]") -> "Iterator[tupl
     except (ConfigError, SourceError):
         return
     for session in sessions:
-        cursor, more = None, bool(wanted)
+        cursor, more = None, True
         while more:
             reading = read_new(session, cursor, 0)
-            for message in reading.messages:
-                if message.uid in wanted:
-                    who = message.sender or message.role
-                    at = message.at.astimezone(config.zone).strftime("%Y-%m-%d %H:%M")
-                    yield message.uid, {"at": at, "who": who, "text": message.text[:MOST_MESSAGE_CHARS]}
+            yield from (message for message in reading.messages if message.uid in wanted)
             cursor, more = reading.end, reading.more
+
+
+def as_said(message: Message, config: Config) -> "dict[str, str]":
+    """A message for showing: when, who and what."""
+    at = message.at.astimezone(config.zone).strftime("%Y-%m-%d %H:%M")
+    return {"at": at, "who": message.sender or message.role, "text": message.text[:MOST_MESSAGE_CHARS]}
 
 
 def rows_about(config: Config, name: str) -> "list[dict[str, Any]]":
@@ -173,13 +181,22 @@ def gone(name: str, rows: "Sequence[Mapping[str, Any]]") -> UsageError:
     """The error for an id without an item."""
     own = [row for row in rows if str(row.get("id", "")).upper() == name.upper()]
     if not own:
-        return UsageError(
-            f"nothing is known of {tidy(name, 60)!r}",
-            "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
-        )
+        return unknown(name)
     state = last_state(own)
     return UsageError(
         f"{tidy(name, 60)} is {state}: its text is in no file", f"see: recall.py explain {tidy(name, 60)}"
+    )
+
+
+def unknown(name: str) -> UsageError:
+    """The error for what nothing is known of. Errors stand in the log, and what somebody typed instead of an id may be
+    what was to be forgotten: so it is not in it."""
+    from _forget import is_id
+
+    what = repr(name.upper()) if is_id(name.upper()) else "what was given instead of an id"
+    return UsageError(
+        f"nothing is known of {what}",
+        "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
     )
 
 
@@ -234,7 +251,7 @@ def sentence_of(row: "Mapping[str, Any]", name: str) -> str:
         ("prompt", row.get("prompt")),
         ("in", row.get("in")),
         ("made of", ", ".join(map(str, row.get("from_ids", ())))),
-        ("from", f"{len(row['from'])} messages" if isinstance(row.get("from"), list) else row.get("from")),
+        ("from", many(len(row["from"]), "message") if isinstance(row.get("from"), list) else row.get("from")),
     ]
     said += [f"{label} {value}" for label, value in parts if value]
     return tidy(", ".join(filter(None, said)))
@@ -257,7 +274,8 @@ def check_synonyms(options: argparse.Namespace, run: Run) -> Result:
             f"{path}, {'; '.join(wrong[:5])}{more}", 'a line looks like "flat: apartment, home"'
         )
     facts = {"shipped": len(shipped), "own": len(groups)}
-    page = f"{len(shipped)} groups come with the skill, {len(groups)} are in {path}."
+    own = f"{many(len(groups), 'group')} {'is' if len(groups) == 1 else 'are'} in {path}"
+    page = f"{len(shipped)} groups come with the skill, {own}."
     return Result("ok", "checked", facts, page=page)
 
 
@@ -279,11 +297,14 @@ def restore_item(options: argparse.Namespace, run: Run) -> Result:
     from _night import restore
 
     finish(run)
-    asked = replace(run, config=replace(run.config, read_only=False))
-    told = restore(make_desk(asked), options.id.upper())
+    asked = run._replace(config=run.config._replace(read_only=False))
+    try:
+        told = restore(make_desk(asked), options.id.upper())
+    except UsageError as problem:
+        raise unknown(options.id) from problem
     back = ", ".join(told.facts["ids"])
     page = f"{back} would be back in the log." if run.dry_run else f"{back} is back in the log."
-    return replace(told, page=page if back else f"{tidy(options.id, 60)} is in the log already.")
+    return told._replace(page=page if back else f"{tidy(options.id, 60)} is in the log already.")
 
 
 @dataclass(frozen=True)

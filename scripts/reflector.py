@@ -16,7 +16,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
@@ -240,7 +240,7 @@ def finish(work: Work, change: "Callable[[State, int], State]") -> int:
             replay(work.places)
         state = load_state(work.places)
         words, made_from = refresh_brief(work.places, state)
-        new = change(replace(state, brief_of=made_from), words)
+        new = change(state._replace(brief_of=made_from), words)
         if new != state:
             save_state(work.places, new)
     return words
@@ -248,13 +248,13 @@ def finish(work: Work, change: "Callable[[State, int], State]") -> int:
 
 def so_far(work: Work) -> "Callable[[State, int], State]":
     """The change to the state that a run makes which has to be gone on with."""
-    return lambda state, _words: replace(state, reflect_from=work.resume)
+    return lambda state, _words: state._replace(reflect_from=work.resume)
 
 
 def ended(work: Work) -> "Callable[[State, int], State]":
     """The change to the state that a run makes which came to the end."""
-    return lambda state, words: replace(
-        state, reflect_from="", reflected_at=iso(work.run.now), reflected_words=words
+    return lambda state, words: state._replace(
+        reflect_from="", reflected_at=iso(work.run.now), reflected_words=words
     )
 
 

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple, Optional
 
 import _cli
 from _cli import Result, Run
-from _compat import epoch_ms, from_epoch_ms, stamp
+from _compat import epoch_ms, stamp
 from _config import RECOVER_LOOKBACK_MIN
 from _errors import ConfigError, MissingPackage, SourceError, StorageError, TotalRecallError, UsageError
-from _files import private_folder, read_bytes
+from _files import private_folder
 from _markers import Marker, clear, read_markers, take
-from _state import Places, State, load_calls, load_state
+from _state import Places, State, last_good_run, load_calls, load_state
 from _transcripts import EVERY_SESSION, find_sessions, gone_store, no_transcripts, waiting
 
 # A chain of slow free models over a few pieces. What is left then is in memory provisionally.
@@ -225,12 +225,14 @@ def settle(run: Run, marked: "Sequence[Marker]") -> None:
 
 
 def health(run: Run, places: Places, state: State) -> "dict[str, Any]":
-    """How the observer has been doing. `budget` is what was asked of models today."""
+    """How the observer has been doing. `last_good_run` is UTC ("2026-11-30T14:05:00Z"), "" for never; `budget` is what
+    was asked of models today."""
+    good = last_good_run(places, state)
     calls = load_calls(places)
     today = f"{run.now.astimezone(run.config.zone):%Y-%m-%d}"
     spent = calls if isinstance(calls, dict) and calls.get("day") == today else {}
     return {
-        "last_good_run": last_good_run(places, state),
+        "last_good_run": f"{good:%Y-%m-%dT%H:%M:%SZ}" if good else "",
         "failures_in_row": state.failures_in_row,
         "last_failure": state.last_failure,
         "provisional_waiting": len(state.provisional),
@@ -241,14 +243,6 @@ def health(run: Run, places: Places, state: State) -> "dict[str, Any]":
             "tokens_limit": run.config.daily_token_limit,
         },
     }
-
-
-def last_good_run(places: Places, state: State) -> str:
-    """When the observer last ended well, UTC ("2026-11-30T14:05:00Z"); "" for never."""
-    data = read_bytes(places.observations.parent / ".observer-last-run") or b""
-    data = data.strip()[:20]
-    moment = from_epoch_ms(int(data) * 1000) if data.isdigit() else None
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}" if moment else state.last_good_run
 
 
 def in_words(facts: "dict[str, Any]") -> str:

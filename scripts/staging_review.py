@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ from _staging import (
 
 COPIES, COPIES_KEPT = "targets", 10
 _ATTEMPTS = 20
+_NAME = re.compile(r"\d{1,8}(?:-[\d-]*[a-z.]*)?")
 # Signs without which people's names and emoji fall apart; all other signs that cannot be seen are shown as escapes.
 _JOINERS = "\u200c\u200d\ufe0f"
 
@@ -100,7 +102,9 @@ def pick(desk: Desk, name: str, *statuses: str) -> Staged:
             f"{broken[0]} is no proposal in the form that write-staging gives it",
             "put its headings, fields and fence back, or reject it",
         )
-    raise UsageError(f"no proposal is called {tidy(name, 60)!r}", "see: staging_review.py list")
+    # Errors stand in the log, and names of proposals are the only thing that may.
+    asked = repr(tidy(name, 60)) if _NAME.fullmatch(name) else "that"
+    raise UsageError(f"no proposal is called {asked}", "see: staging_review.py list")
 
 
 def list_proposals(options: argparse.Namespace, desk: Desk) -> Result:
@@ -250,6 +254,8 @@ def apply(desk: Desk, one: Staged) -> "tuple[str, str]":
         )
     for _attempt in range(_ATTEMPTS):
         found = read_bytes(target)
+        if b"\0" in (found or b""):
+            raise RefusedError(f"{target} is no UTF-8 text", "save it as UTF-8, or append the text yourself")
         new = with_text(found or b"", one.proposal.text)
         change = difference(one.proposal.target, found or b"", new)
         if desk.run.dry_run or not change:
@@ -278,7 +284,7 @@ def target_of(desk: Desk, proposal: Proposal) -> Path:
 def with_text(found: bytes, text: str) -> bytes:
     """The file with the text behind it, in its own line endings; as it is when it holds these lines already."""
     old = decode(found)
-    ending = "\r\n" if "\r\n" in old else "\n"
+    ending = "\r\n" if 2 * old.count("\r\n") > old.count("\n") else "\n"
     lines = [line.rstrip() for line in text.strip("\n").split("\n")]
     there = [line.rstrip() for line in old.split("\n")]
     if any(there[start : start + len(lines)] == lines for start in range(len(there))):

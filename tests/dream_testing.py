@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
 import subprocess
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Optional
-from unittest import mock
 
 import dream_cycle
-from observer_testing import Ended
-from reflect_testing import SCRIPTS, Memory
-from transcript_builders import iso
+from observer_testing import Ended, dated, run_here
+from reflect_testing import Memory
 
 NIGHT = datetime(2026, 11, 30, 3, 30, tzinfo=timezone.utc)
 DAY = "2026-11-30"
@@ -67,6 +61,8 @@ TEXTS = {
 HOOK = (
     "- **Bicycle**: bought in Porto (2026-09-01). [ref: archive/observations/2026-11-30.md#OBS-20260901-001]"
 )
+# What an observer adds while a night is open.
+OBSERVED = "- 🟡 03:31 The printer is on the second floor <!-- dc:type=fact dc:importance=4 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->\n"
 
 
 def item(name: str, **changes: Any) -> "dict[str, Any]":
@@ -114,32 +110,23 @@ class Dream(Memory):
         self, *argv: str, payload: object = None, now: Optional[datetime] = NIGHT, **environ: str
     ) -> Ended:
         """One command of dream_cycle.py in this process; a payload is piped in."""
-        out, err = io.StringIO(), io.StringIO()
         raw = (
-            payload
+            b""
+            if payload is None
+            else payload
             if isinstance(payload, bytes)
             else json.dumps(payload).encode()
-            if payload is not None
-            else b""
         )
-        stdin = io.TextIOWrapper(io.BytesIO(raw))
-        with contextlib.ExitStack() as around:
-            around.callback(os.umask, os.umask(0o077))
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True))
-            around.enter_context(mock.patch.object(sys, "stdin", stdin))
-            around.enter_context(contextlib.redirect_stdout(out))
-            around.enter_context(contextlib.redirect_stderr(err))
-            code = dream_cycle.main([*(["--now", iso(now)] if now else []), *argv])
-        assert out.getvalue().count("\n") == 1
-        return Ended(code, json.loads(out.getvalue()), err.getvalue())
+        return run_here(
+            lambda: dream_cycle.main([*dated(now), *argv]), {**self.environ, **environ}, stdin=raw
+        )
 
     def call_night(
         self, *argv: str, stdin: bytes = b"", now: Optional[datetime] = NIGHT, **environ: str
     ) -> Ended:
         """One command as a process."""
-        stamp = ["--now", iso(now)] if now else []
         done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "dream_cycle.py"), *stamp, *argv],
+            self.command(*argv, now=now, script="dream_cycle.py"),
             input=stdin,
             env={**self.environ, **environ},
             capture_output=True,
@@ -156,6 +143,11 @@ class Dream(Memory):
     def draft(self, text: str) -> None:
         """Put a new version of the log where update-observations reads it."""
         (self.workspace / DRAFT).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    def redraft(self, text: str, now: Optional[datetime] = NIGHT, **environ: str) -> Ended:
+        """Have update-observations put this text in the place of the log."""
+        self.draft(text)
+        return self.night("update-observations", DRAFT, now=now, **environ)
 
     def file(self, name: str) -> str:
         """A file of the workspace; "" when there is none."""

@@ -10,6 +10,7 @@ the Request. A plain string is an answer with that text, a dict a JSON body.
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ class Reply:
 
 
 Scripted = Union[Reply, str, Mapping[str, Any]]
-Replies = Union[Scripted, Sequence[Scripted], Callable[[Request], Scripted]]
+Answering = Callable[[Request], Scripted]
+Replies = Union[Scripted, Sequence[Scripted], Answering]
 
 
 def says(
@@ -92,6 +94,28 @@ def sends(body: Any, status: int = 200, headers: Optional[Mapping[str, str]] = N
 def fails(status: int, message: str, headers: Optional[Mapping[str, str]] = None, **fields: Any) -> Reply:
     """An HTTP error with OpenAI's error object in its body."""
     return sends({"error": {"message": message, "code": status, **fields}}, status, headers)
+
+
+def meanwhile(do: "Callable[[], object]", then: "Union[Scripted, Answering]") -> Answering:
+    """Something is done while the model is asked, and then it answers."""
+
+    def answer(request: Request) -> Scripted:
+        do()
+        return then(request) if callable(then) else then
+
+    return answer
+
+
+def but(number: int, reply: Scripted, others: "Union[Scripted, Answering]") -> Answering:
+    """This reply to the request of that number (from 1 on), and to all others what `others` gives."""
+    numbers = itertools.count(1)
+
+    def answer(request: Request) -> Scripted:
+        if next(numbers) == number:
+            return reply
+        return others(request) if callable(others) else others
+
+    return answer
 
 
 def streams(*pieces: str, finish: Optional[str] = "stop", done: bool = True) -> Reply:

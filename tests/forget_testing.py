@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
-import subprocess
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Optional
-from unittest import mock
 
 import recall
 from _staging import Evidence, Proposal, render_proposal
-from dream_testing import BICYCLE, CAT, LOG, SCRIPTS
+from dream_testing import BICYCLE, CAT, LOG
 from night_testing import Night
-from observer_testing import Ended
-from transcript_builders import iso
+from observer_testing import Ended, dated, run_here
 
 MORNING = datetime(2026, 11, 30, 9, 0, tzinfo=timezone.utc)
 PROPOSAL = "20261130-033000-fact.md"
@@ -30,25 +23,11 @@ class Person(Night):
 
     def recall(self, *argv: str, now: Optional[datetime] = MORNING, **environ: str) -> Ended:
         """One command of recall.py in this process."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.ExitStack() as around:
-            around.callback(os.umask, os.umask(0o077))
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True))
-            around.enter_context(contextlib.redirect_stdout(out))
-            around.enter_context(contextlib.redirect_stderr(err))
-            code = recall.main([*(["--now", iso(now)] if now else []), *argv])
-        assert out.getvalue().count("\n") == 1
-        return Ended(code, json.loads(out.getvalue()), err.getvalue())
+        return run_here(lambda: recall.main([*dated(now), *argv]), {**self.environ, **environ})
 
     def call_recall(self, *argv: str, now: datetime = MORNING) -> Ended:
         """One command of recall.py as a process."""
-        done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "recall.py"), "--now", iso(now), *argv],
-            env=self.environ,
-            capture_output=True,
-            timeout=60,
-        )
-        return Ended(done.returncode, json.loads(done.stdout), done.stderr.decode())
+        return self.call(*argv, now=now, script="recall.py")
 
     def holding(self, *words: str) -> "list[str]":
         """The files of the workspace that hold one of the words, as UTF-8 or as JSON escapes them."""

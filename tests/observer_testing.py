@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 from unittest import mock
 
 import fake_model
@@ -35,6 +35,25 @@ class Ended:
     code: int
     result: "dict[str, Any]"
     said: str
+
+
+def dated(now: Optional[datetime]) -> "list[str]":
+    """The flags that tell a layer the time; none for None."""
+    return ["--now", iso(now)] if now else []
+
+
+def run_here(main: "Callable[[], int]", environ: "dict[str, str]", stdin: bytes = b"") -> Ended:
+    """How the main function of a layer ends in this process, with these variables and no others."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as around:
+        around.callback(os.umask, os.umask(0o077))
+        around.enter_context(mock.patch.dict(os.environ, environ, clear=True))
+        around.enter_context(mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))))
+        around.enter_context(contextlib.redirect_stdout(out))
+        around.enter_context(contextlib.redirect_stderr(err))
+        code = main()
+    assert out.getvalue().count("\n") == 1
+    return Ended(code, json.loads(out.getvalue()), err.getvalue())
 
 
 class DatedStore(JsonlStore):
@@ -109,34 +128,30 @@ class Home:
 
     def run(self, *flags: str, now: Optional[datetime] = None, **environ: str) -> Ended:
         """Run the observer in this process."""
-        out, err = io.StringIO(), io.StringIO()
-        stamp = ["--now", iso(now)] if now else []
-        umask = os.umask(0o077)
-        with contextlib.ExitStack() as around:
-            around.callback(os.umask, umask)
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True))
-            around.enter_context(contextlib.redirect_stdout(out))
-            around.enter_context(contextlib.redirect_stderr(err))
-            code = observer.main([*stamp, *flags])
-        return Ended(code, json.loads(out.getvalue()), err.getvalue())
+        return run_here(lambda: observer.main([*dated(now), *flags]), {**self.environ, **environ})
 
-    def command(self, *flags: str, now: Optional[datetime] = None) -> "list[str]":
-        stamp = ["--now", iso(now)] if now else []
-        return [sys.executable, str(SCRIPTS / "observer.py"), *stamp, *flags]
+    def command(
+        self, *flags: str, now: Optional[datetime] = None, script: str = "observer.py"
+    ) -> "list[str]":
+        return [sys.executable, str(SCRIPTS / script), *dated(now), *flags]
 
-    def start(self, *flags: str, now: Optional[datetime] = None, **environ: str) -> "subprocess.Popen[str]":
-        """Start the observer as a process."""
+    def start(
+        self, *flags: str, now: Optional[datetime] = None, script: str = "observer.py", **environ: str
+    ) -> "subprocess.Popen[str]":
+        """Start the observer, or another layer, as a process."""
         return subprocess.Popen(
-            self.command(*flags, now=now),
+            self.command(*flags, now=now, script=script),
             env={**self.environ, **environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def call(self, *flags: str, now: Optional[datetime] = None, **environ: str) -> Ended:
-        """Run the observer as a process and wait for it."""
-        with self.start(*flags, now=now, **environ) as process:
+    def call(
+        self, *flags: str, now: Optional[datetime] = None, script: str = "observer.py", **environ: str
+    ) -> Ended:
+        """Run it as a process and wait for it."""
+        with self.start(*flags, now=now, script=script, **environ) as process:
             out, err = process.communicate(timeout=60)
         return Ended(process.returncode, json.loads(out), err)
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import os
 import random
 import re
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Optional
-from unittest import mock
 
 import fake_model
 import reflector
 from _archive import Archived, read_archived
 from _observations import parse_log
-from observer_testing import Ended, Home
-from transcript_builders import iso
+from observer_testing import Ended, Home, dated, run_here
 
 SCRIPTS = Path(reflector.__file__).resolve().parent
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=timezone.utc)
@@ -63,32 +56,15 @@ class Memory(Home):
 
     def reflect(self, *flags: str, now: Optional[datetime] = NOW, **environ: str) -> Ended:
         """Run the reflector in this process."""
-        out, err = io.StringIO(), io.StringIO()
-        umask = os.umask(0o077)
-        with contextlib.ExitStack() as around:
-            around.callback(os.umask, umask)
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ, **environ}, clear=True))
-            around.enter_context(contextlib.redirect_stdout(out))
-            around.enter_context(contextlib.redirect_stderr(err))
-            code = reflector.main([*(["--now", iso(now)] if now else []), *flags])
-        return Ended(code, json.loads(out.getvalue()), err.getvalue())
+        return run_here(lambda: reflector.main([*dated(now), *flags]), {**self.environ, **environ})
 
     def begin(self, *flags: str, now: Optional[datetime] = NOW, **environ: str) -> "subprocess.Popen[str]":
         """Start the reflector as a process."""
-        stamp = ["--now", iso(now)] if now else []
-        return subprocess.Popen(
-            [sys.executable, str(SCRIPTS / "reflector.py"), *stamp, *flags],
-            env={**self.environ, **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return self.start(*flags, now=now, script="reflector.py", **environ)
 
     def call_reflector(self, *flags: str, now: Optional[datetime] = NOW, **environ: str) -> Ended:
         """Run the reflector as a process and wait for it."""
-        with self.begin(*flags, now=now, **environ) as process:
-            out, err = process.communicate(timeout=60)
-        return Ended(process.returncode, json.loads(out), err)
+        return self.call(*flags, now=now, script="reflector.py", **environ)
 
 
 # The log -------------------------------------------------------------------------------------------------------------
@@ -154,7 +130,7 @@ def _lines_of(day: date, number: int, per_day: int, dice: random.Random) -> "lis
                     )
                 ],
                 [Written("Ran 5 km along the river before work", "event", 3.0)],
-                [Written(f"{person}さんの店は{place}にあり、毎週{dice.randrange(1, 5)}回開きます")],
+                [Written(f"{person}さんの店は{place}にあり、毎週{1 + cost % 4}回開きます")] * 2,
             )
         )
     return lines

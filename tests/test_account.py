@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from _archive import read_archived, read_records
 from _likeness import fingerprint
 from _observations import parse_log
-from dream_testing import ARCHIVE, BICYCLE, CAT, LOG, NIGHT, RULE, without
+from dream_testing import ARCHIVE, BICYCLE, CANTEEN, CAT, LOG, NIGHT, RULE, without
 from forget_testing import Person
 from night_testing import Night
 from observer_testing import DatedStore
@@ -77,6 +77,14 @@ def test_a_line_whose_metadata_was_taken_away_lives_on_without_it(memory: Night)
     assert faults(memory) == []
     (row,) = memory.ledger("merged")
     assert (row["id"], row["why"]) == (CAT, "written anew by hand")
+
+
+def test_preflight_knows_a_line_again_whose_metadata_was_taken_away(memory: Night) -> None:
+    memory.put(re.sub(rf" <!--[^>]*{CAT} -->", "", memory.log))
+    assert memory.night("preflight").result["adopted"] == 1
+    assert faults(memory) == []
+    assert counts(memory) == (8, 1, 0, 0, 0)
+    assert [row["why"] for row in memory.ledger("merged")] == ["written anew by hand"]
 
 
 def test_a_line_added_by_hand_is_live_and_gets_an_id_from_the_night(memory: Night) -> None:
@@ -198,6 +206,13 @@ def test_an_archived_text_that_is_not_the_one_that_left_is_found(memory: Night, 
     (memory.workspace / ARCHIVE).write_text(f"{head}## {CAT}\n{item.replace(old, new)}", "utf-8")
     assert faults(memory) == [("altered", CAT)]
     assert "account --accept" not in memory.night("account").result["error"]["hint"]
+
+
+def test_a_text_that_a_reflection_archived_and_somebody_changed_there_is_found(memory: Night) -> None:
+    assert memory.reflect("--force", now=NIGHT).result["archived"] == 1
+    (path,) = (memory.memory / "archive" / "reflections").iterdir()
+    path.write_text(path.read_text("utf-8").replace("new canteen", "old canteen"), "utf-8")
+    assert faults(memory) == [("altered", CANTEEN)]
 
 
 def test_an_archived_item_without_any_text_is_found_whoever_took_it_out(memory: Night) -> None:

@@ -352,8 +352,8 @@ def test_a_damaged_journal_is_named_and_touches_nothing(home: Home, content: byt
         *DAMAGE,
         b'{"since_ms": 1e999}',
         b'{"since_ms": 5, "provisional": {"x": []}}',
-        b'{"since_ms": 5, "cursors": {"jsonl:x": {}}}',
-        b'{"since_ms": 5, "cursors": {"tape:x": {"at": 1}}}',
+        b'{"since_ms": 5, "cursors": {"jsonl:x": ""}}',
+        b'{"since_ms": 5, "cursors": {"tape:x": "1"}}',
     ],
 )
 def test_a_damaged_state_is_made_good_and_kept_aside(home: Home, content: bytes) -> None:

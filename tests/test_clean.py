@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import timezone
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _clean import junk_in, look
+from _clean import junk_in, lines_of, look
+from _dream import without
+from _ledger import sha_of
+from _observations import parse_log
 from fault_testing import snapshot
 from night_testing import Night
 from observer_testing import at
@@ -213,3 +217,87 @@ def test_nobody_adds_a_line_in_vain_while_it_is_cleaned(memory: Night) -> None:
 def test_any_other_text_of_a_person_stays(text: str) -> None:
     log = "Date: 2026-11-02\n\n" + "\n".join(f"Note: {line}" for line in text.split("\n")) + "\n"
     assert look(log, NOW, NOW.tzinfo).found == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "```\n<think>\nHm\n\n```\n- 🟡 Likes mint tea\n```\n</think>\n```\n",
+        "- 🟡 The cat is called Miso\nNO_OBSERVATIONS\n```\n",
+        "\n```markdown\nNO_OBSERVATIONS\n- 🟡 09:20 Likes mint tea\n",
+        "- 🟡 Miso\n- 🟡 Miso\n```\n</think>\n",
+        "- one\n<think>short</think>\n  ```\nI close it</think>\n  ```\n  ```\n",
+        "- 🟡 one\n<think>short</think>\n  ```\n- 🟡 one\n  ```\nA remark\n",
+    ],
+)
+def test_what_a_first_look_brings_together_leaves_in_the_same_run(memory: Night, log: str) -> None:
+    memory.put(f"Date: 2026-11-02\n\n{log}")
+    looked = memory.run("--clean", "--dry-run", now=MORNING)
+    assert memory.run("--clean", now=MORNING).result["found"] == looked.result["found"] > 0
+    ended = memory.run("--clean", now=MORNING)
+    assert (ended.code, ended.result["reason"]) == (0, "nothing_to_clean")
+    assert memory.night("account").result["faults"] == []
+
+
+_LINES = st.sampled_from(
+    [
+        *(
+            "```",
+            "```markdown",
+            "  ```",
+            "~~~",
+            "<think>",
+            "</think>",
+            "<think>short</think>",
+            "[THINK]",
+            "\t</think>",
+        ),
+        *(
+            "I close it</think>",
+            "- </think>",
+            "- 🟡 <think>",
+            "",
+            "Date: 2026-11-03",
+            "A remark",
+            "- one",
+            "  - child",
+        ),
+        *(
+            "- 🟡 09:10 The cat is called Miso",
+            "- 🟡 Likes tea <!-- dc:type=fact -->",
+            "NO_OBSERVATIONS",
+            "> quote",
+        ),
+    ]
+)
+
+
+@given(st.lists(_LINES, max_size=9))
+def test_nothing_is_left_to_clean_in_what_would_stay(lines: "list[str]") -> None:
+    log = "Date: 2026-11-02\n\n" + "\n".join(lines) + "\n"
+    entries, found = parse_log(log), look(log, NOW, timezone.utc)
+    numbers = lines_of(log)
+    gone = {one.position for one in found.junk} | {numbers.index(line) for line, _ in found.duplicates}
+    rest = without(entries, gone)
+    assert look(rest, NOW, timezone.utc).found == []
+    for line in ("A remark", "> quote"):
+        assert rest.count(line) >= log.count(line) or any("<" in one or "[" in one for one in lines)
+
+
+def test_a_list_of_a_person_may_hold_a_thing_twice(memory: Night) -> None:
+    log = "Date: 2026-11-02\n\n## Saturday\n- milk\n- bread\n\n## Sunday\n- milk\n"
+    memory.put(log)
+    assert memory.run("--clean", now=MORNING).result["found"] == 0
+    assert memory.log == log
+
+
+def test_a_row_of_what_left_tells_its_text_by_a_hash(memory: Night) -> None:
+    memory.put(LOG)
+    memory.run("--clean", now=MORNING)
+    rows = [row for row in memory.ledger("archived") if row["by"] == "clean"]
+    by_id = {item.id: item.raw for item in memory.archived()}
+    assert rows and all(row["sha"] == sha_of(by_id[row["id"]]) for row in rows)
+    path = memory.memory / rows[0]["in"]
+    path.write_text(path.read_text("utf-8").replace("HEARTBEAT_OK", "altered"), "utf-8")
+    kinds = {fault["kind"] for fault in memory.night("account").result["faults"]}
+    assert kinds == {"altered"}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import json
-import os
 import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any, Callable
-from unittest import mock
+from typing import Callable
 
 import pytest
 
@@ -33,7 +29,8 @@ from _errors import (
     TotalRecallError,
     UsageError,
 )
-from observer_testing import SCRIPTS, Ended, Home, at, cite, tags_in
+from observer_testing import SCRIPTS, Ended, Home, at, cite, run_here, tags_in
+from patience import until
 from transcript_builders import SID
 
 Work = Callable[[argparse.Namespace, Run], Result]
@@ -50,16 +47,8 @@ def home(tmp_path: Path) -> Home:
 
 def run(folder: Path, work: Work, *argv: str) -> Ended:
     """A layer "trial" that does this work, in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    environ = {"HOME": str(folder), "TZ": "UTC"}
-    with contextlib.ExitStack() as around:
-        around.callback(os.umask, os.umask(0o077))
-        around.enter_context(mock.patch.dict(os.environ, environ, clear=True))
-        around.enter_context(contextlib.redirect_stdout(out))
-        around.enter_context(contextlib.redirect_stderr(err))
-        code = _cli.run("trial", make_parser("trial", "What it does."), work, list(argv))
-    assert out.getvalue().count("\n") == 1
-    return Ended(code, json.loads(out.getvalue()), err.getvalue())
+    parser = make_parser("trial", "What it does.")
+    return run_here(lambda: _cli.run("trial", parser, work, list(argv)), {"HOME": str(folder), "TZ": "UTC"})
 
 
 def raising(problem: BaseException) -> Work:
@@ -197,11 +186,8 @@ def test_the_log_is_set_aside_when_it_is_large(tmp_path: Path) -> None:
 def test_a_run_interrupted_during_a_question_ends_in_order(home: Home, number: signal.Signals) -> None:
     asked: "list[subprocess.Popen[str]]" = []
 
-    def interrupt(_request: fake_model.Request) -> Any:
-        asked[0].send_signal(number)
-        return fake_model.Reply(then="hang")
-
-    with fake_model.FakeModel(interrupt) as server:
+    stopping = fake_model.meanwhile(lambda: asked[0].send_signal(number), fake_model.Reply(then="hang"))
+    with fake_model.FakeModel(stopping) as server:
         home.model(server)
         asked.append(home.start(now=at("09:10")))
         out, err = asked[0].communicate(timeout=60)
@@ -377,10 +363,7 @@ def test_a_layer_that_does_not_end_in_time_goes_with_all_that_it_started(
     with pytest.raises(ConfigError, match="slow.py did not end within 2 s"):
         _cli.start_layer("slow.py", [str(tmp_path / "pid")], 2)
     number = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + 10
-    while is_running(number):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not is_running(number), "the end of the grandchild")
 
 
 def is_running(number: int) -> bool:

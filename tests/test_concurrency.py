@@ -116,11 +116,8 @@ def test_a_killed_observer_leaves_no_lock(home: Home) -> None:
     store.user(SID, "The lease is #note-1", at=at("09:01"))
     running: "list[subprocess.Popen[str]]" = []
 
-    def kill(_request: fake_model.Request) -> Any:
-        running[0].kill()
-        return fake_model.Reply(then="hang")
-
-    with fake_model.FakeModel(kill) as server:
+    killing = fake_model.meanwhile(lambda: running[0].kill(), fake_model.Reply(then="hang"))
+    with fake_model.FakeModel(killing) as server:
         home.model(server)
         running.append(home.start(now=at("09:10")))
         running[0].communicate(timeout=60)

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 import pytest
 
 import _config
-from _config import DEFAULTS, Config, load_config
+from _config import DEFAULTS, Config, environment_dir, load_config, load_what_holds
 from _errors import ConfigError
 
 KEY = "sk-or-" + "a1B2" * 8
-SCRIPTS = Path(_config.__file__).resolve().parent
+SCRIPTS = Path(_config.__file__).resolve().parent.parent
 
 
 def load(
@@ -360,6 +360,41 @@ def test_without_home_the_users_own_folder_counts(tmp_path: Path) -> None:
     known = pwd.getpwuid(os.getuid()).pw_dir  # wherever the HOME of whoever runs the tests points
     config = load_config({}, {"TZ": "UTC"}, tmp_path / "x" / "y.py")
     assert config.state_dir == Path(known) / ".openclaw"
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}])
+@pytest.mark.parametrize("look", [load_config, load_what_holds])
+def test_without_home_a_user_that_the_system_does_not_know_is_told_to_set_it(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    look: "Callable[..., object]",
+    environ: Mapping[str, str],
+) -> None:
+    of_nobody(monkeypatch)
+    with pytest.raises(ConfigError, match="^HOME is not set") as found:
+        look({"LLM_PROVIDER": "none"}, environ, tmp_path / "x.py")
+    assert "set HOME" in found.value.hint
+
+
+def test_the_packages_place_is_told_to_depend_on_home_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    of_nobody(monkeypatch)
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with pytest.raises(ConfigError, match="^HOME is not set"):
+        environment_dir()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert environment_dir() == tmp_path / "total-recall" / "venv"
+
+
+def of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user id that the user database does not hold, as containers give out."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
 
 
 def test_a_relative_home_is_named(tmp_path: Path) -> None:

@@ -28,7 +28,15 @@ PAGES = ("README.md", "SKILL.md", "CONTRIBUTING.md", "CHANGELOG.md", "schemas/ob
 # Variables that the packages we use read by themselves.
 OF_LIBRARIES = {"HTTPS_PROXY", "NO_PROXY", "REQUESTS_CA_BUNDLE"}
 # What SKILL.md sends an agent to; the watcher is a service, and the night has a prompt.
-SCRIPTS_FOR_AGENTS = ("observer", "reflector", "session_recovery", "recall", "staging_review", "setup")
+SCRIPTS_FOR_AGENTS = (
+    "observer",
+    "reflector",
+    "session_recovery",
+    "recall",
+    "staging_review",
+    "doctor",
+    "setup",
+)
 # Words in capitals with an underscore that are no variables.
 NO_VARIABLES = {"NO_OBSERVATIONS"}
 
@@ -111,9 +119,10 @@ def observe(workspace: Path, sessions: Path, *flags: str) -> "dict[str, Any]":
 
 def read_by_config() -> "set[str]":
     """Names that _config takes straight from the environment, beside those in DEFAULTS."""
-    tree = ast.parse((SCRIPTS / "_config.py").read_text("utf-8"))
+    trees = [ast.parse(path.read_text("utf-8")) for path in (SCRIPTS / "_config").glob("*.py")]
     return {
         node.args[0].value
+        for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

@@ -109,8 +109,11 @@ def test_rules_and_provisional_lines_stay_to_the_byte() -> None:
         "- 🟡 Never call before 10 <!-- dc:type=rule dc:importance=5 -->",
         "- 🟡 The lamp is broken <!-- dc:type=event dc:importance=5 dc:id=OBS-20261120-001 dc:source=provisional -->",
     )
-    assert age_log(log, night()).lines == 0
-    assert age_log(log, night()).log == log
+    waiting = replace(night(), waiting=frozenset({"OBS-20261120-001"}))
+    assert age_log(log, waiting).lines == 0
+    assert age_log(log, waiting).log == log
+    # what somebody typed into a line that no answer will replace
+    assert age_log(log, night()).lines == 1
 
 
 def test_what_is_about_a_day_to_come_does_not_fade_before_it() -> None:

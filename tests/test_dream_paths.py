@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dream_testing import ARCHIVE, CHUNKS, DAY, DRAFT, Dream, item
+from dream_testing import ARCHIVE, BASKET, CHUNKS, DAY, DRAFT, LOG, TUNA, Dream, item, without
 
 COMMANDS = {
     "archive": ARCHIVE,
@@ -114,6 +114,67 @@ def test_a_folder_in_the_place_of_the_file_is_refused(dream: Dream, command: str
 def test_a_pipe_in_the_place_of_the_file_is_refused(dream: Dream) -> None:
     os.mkfifo(dream.workspace / ARCHIVE)
     refused(dream, "archive", ARCHIVE)
+
+
+LINKED = (
+    ARCHIVE,
+    CHUNKS,
+    f"memory/archive/reflections/{DAY}.md",
+    f"memory/dream-logs/{DAY}.md",
+    f"research/dream-cycle-metrics/daily/{DAY}.json",
+    DRAFT,
+    "memory/archive/reflections",
+)
+
+
+@pytest.mark.parametrize("command", ["run", "preflight"])
+@pytest.mark.parametrize("path", LINKED)
+def test_a_night_that_would_write_through_a_symbolic_link_does_not_begin(
+    tmp_path: Path, path: str, command: str
+) -> None:
+    dream = Dream(tmp_path / "home", {"DREAM_PHASE": "2"})
+    dream.put(LOG)
+    target = dream.folder / "elsewhere"
+    target.mkdir() if path.endswith("reflections") else target.write_text("mine")
+    (dream.workspace / path).parent.mkdir(parents=True, exist_ok=True)
+    os.symlink(target, dream.workspace / path)
+    dream.night("account", "--accept")
+    before = everything(dream)
+    ended = dream.night(command)
+    assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
+    assert everything(dream) == before
+
+
+def test_lines_are_merged_into_no_archive_behind_a_link(dream: Dream) -> None:
+    target = dream.folder / "elsewhere"
+    (dream.memory / "archive" / "reflections").rmdir()
+    target.mkdir()
+    os.symlink(target, dream.memory / "archive" / "reflections")
+    again = LOG.replace("\nDate: 2026-11-29", "- 🟡 The cat is called Miso\n\nDate: 2026-11-29")
+    dream.put(again)
+    assert dream.night("preflight").code == 6
+    merged = f"- 🟢 The cat Miso eats tuna on Fridays, sleeps in the blue basket <!-- dc:from={TUNA},{BASKET} -->\n"
+    dream.draft(without(LOG, TUNA, BASKET) + merged)
+    assert dream.night("update-observations", DRAFT).code == 6
+    assert dream.raw == again and list(target.iterdir()) == []
+
+
+def test_a_rollback_that_a_link_stops_has_done_nothing_yet(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item("OBS-20260901-001")])
+    assert dream.redraft(without(LOG, "OBS-20260901-001")).code == 0
+    (dream.workspace / ARCHIVE).rename(dream.folder / "elsewhere")
+    os.symlink(dream.folder / "elsewhere", dream.workspace / ARCHIVE)
+    before = everything(dream)
+    assert dream.night("rollback").code == 6
+    assert everything(dream) == before
+
+
+def test_no_favorites_are_made_at_the_end_of_a_link(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    os.symlink(dream.folder / "elsewhere.md", dream.workspace / "favorites.md")
+    assert dream.night("preflight").result["favorites_created"] is False
+    assert not (dream.folder / "elsewhere.md").exists()
 
 
 def test_memory_may_lie_outside_of_the_workspace_and_keeps_its_name(tmp_path: Path) -> None:

@@ -77,11 +77,18 @@ def test_the_age_is_counted_in_the_persons_days() -> None:
         ("Wants to sail around Sicily", "dc:type=goal dc:importance=1", "goal"),
         ("Ferry leaves on 14 March 2027", "dc:type=event dc:importance=1", "future"),
         ("The blood group is A", "dc:type=fact dc:importance=1 dc:ttl=never", "never"),
-        ("The lamp is broken", "dc:type=event dc:importance=1 dc:source=provisional", "provisional"),
     ],
 )
 def test_what_is_protected_stays_however_tight_it_is(phase: int, text: str, fields: str, why: str) -> None:
     assert verdict(line(text, "2026-01-01", fields), phase, target=100) == (KEEP, why)
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(True, (KEEP, "provisional")), (False, (ARCHIVE, ""))])
+def test_a_line_is_provisional_when_an_answer_is_to_replace_it_whatever_it_says_of_itself(
+    waiting: bool, expected: "tuple[str, str]"
+) -> None:
+    log = line("The lamp is broken", "2026-01-01", "dc:type=event dc:importance=1 dc:source=provisional")
+    assert verdict(log, waiting=frozenset({"OBS-20260101-001"} if waiting else ())) == expected
 
 
 def test_a_day_to_come_protects_until_it_has_passed() -> None:

@@ -21,11 +21,11 @@ from dream_testing import (
     CAT,
     CHUNKS,
     DAY,
-    DRAFT,
     FLIGHT,
     HOOK,
     LOG,
     NIGHT,
+    OBSERVED,
     RULE,
     TUNA,
     Dream,
@@ -34,7 +34,6 @@ from dream_testing import (
     without,
 )
 
-OBSERVED = "- 🟡 03:31 The printer is on the second floor <!-- dc:type=fact dc:importance=4 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->"
 OLD_ARCHIVE = (
     "# Archived\n\nMine\n\n## OBS-20260101-001\n\n**Original date**: 2026-01-01\n\nSold the boat\n\n---\n"
 )
@@ -52,8 +51,7 @@ def dream(tmp_path: Path) -> Dream:
         "archive", ARCHIVE, payload=[item(BICYCLE), item(CANTEEN), item(CAT), item(TUNA), item(BASKET)]
     )
     dream.night("chunk", CHUNKS, payload=chunk())
-    dream.draft(without(dream.raw, BICYCLE, CANTEEN, CAT, TUNA, BASKET) + HOOK + "\n")
-    assert dream.night("update-observations", DRAFT).code == 0
+    assert dream.redraft(without(dream.raw, BICYCLE, CANTEEN, CAT, TUNA, BASKET) + HOOK + "\n").code == 0
     return dream
 
 
@@ -88,9 +86,9 @@ def test_a_valid_night_can_be_undone_as_well(dream: Dream) -> None:
 
 
 def test_what_others_added_since_is_behind_the_bytes_of_preflight(dream: Dream) -> None:
-    dream.put(dream.raw + f"\nDate: {DAY}\n\n{OBSERVED}\n\nMine, too\n")
+    dream.put(dream.raw + f"\nDate: {DAY}\n\n{OBSERVED}\nMine, too\n")
     assert undo(dream)["added_since"] == 2
-    assert dream.raw == LOG + f"\udcff\udcfe\n\nDate: {DAY}\n\n{OBSERVED}\nMine, too\n"
+    assert dream.raw == LOG + f"\udcff\udcfe\n\nDate: {DAY}\n\n{OBSERVED}Mine, too\n"
 
 
 def test_what_is_undone_is_kept_aside(dream: Dream) -> None:
@@ -129,8 +127,7 @@ def test_merged_lines_go_and_what_the_reflector_archived_stays(tmp_path: Path) -
     dream = Dream(tmp_path / "home").begun(log)
     merged = f"- 🟢 The cat Miso eats tuna on Fridays, sleeps in the blue basket <!-- dc:from={TUNA},{BASKET} -->\n"
     tuna = next(line for line in LOG.splitlines(keepends=True) if TUNA in line)
-    dream.draft(without(LOG, BASKET).replace(tuna, merged))
-    assert dream.night("update-observations", DRAFT).result["merged"] == 3
+    assert dream.redraft(without(LOG, BASKET).replace(tuna, merged)).result["merged"] == 3
     late = "- 🟢 Had a queue <!-- dc:type=context dc:importance=2 dc:date=2026-09-03 dc:id=OBS-20260903-002 -->\n"
     dream.put(dream.raw + "\nDate: 2026-09-03\n\n" + late)
     assert dream.reflect("--force", now=NIGHT).result["archived"] >= 1
@@ -166,8 +163,7 @@ def test_a_night_can_begin_again_after_a_rollback(dream: Dream) -> None:
     later = NIGHT + timedelta(minutes=20)
     assert dream.night("preflight", now=later).result["reason"] == "begun"
     assert dream.night("archive", ARCHIVE, payload=[item(BICYCLE)], now=later).result["written"] == 1
-    dream.draft(without(dream.raw, BICYCLE))
-    assert dream.night("update-observations", DRAFT, now=later).code == 0
+    assert dream.redraft(without(dream.raw, BICYCLE), now=later).code == 0
     assert dream.night("validate", now=later).code == 0
     assert [event for event, name in dream.rows("archived", "restored") if name == BICYCLE] == [
         "archived",
@@ -197,7 +193,7 @@ def test_what_the_reflector_made_of_lines_that_come_back_goes(tmp_path: Path) ->
 def test_what_was_made_of_a_line_that_came_in_since_stays(tmp_path: Path) -> None:
     dream = Dream(tmp_path / "home").begun()
     late = OBSERVED.replace("OBS-20261130-001", "OBS-20261130-007")
-    dream.put(dream.raw + f"\nDate: {DAY}\n\n{late}\n")
+    dream.put(dream.raw + f"\nDate: {DAY}\n\n{late}")
     made = merged_by_the_reflector(
         dream, [CAT, "OBS-20261130-007"], "OBS-20261130-020", "Miso is by the printer"
     )
@@ -213,6 +209,30 @@ def test_new_words_of_a_person_stay_and_deleted_lines_come_back_and_are_told(dre
     told = undo(dream)
     assert (told["reworded_since"], told["deleted_since"], told["added_since"]) == ([FLIGHT], [RULE], 0)
     assert dream.raw == LOG.replace(flight, new) + "\udcff\udcfe\n"
+
+
+def test_a_changed_copy_of_a_line_with_its_id_does_not_take_its_place(dream: Dream) -> None:
+    line = next(line for line in dream.raw.splitlines(keepends=True) if FLIGHT in line)
+    copy = line.replace("14 February", "15 February")
+    dream.put(dream.raw.replace(line, line + copy))
+    told = undo(dream)
+    assert (told["reworded_since"], told["added_since"]) == ([], 1)
+    assert dream.raw == LOG + "\udcff\udcfe\n" + "\nDate: 2026-09-02\n\n" + copy
+
+
+def test_a_line_that_another_date_line_stands_above_now_comes_back_once(tmp_path: Path) -> None:
+    line = "- 🟡 The lamp is broken <!-- dc:type=event dc:importance=5 dc:id=OBS-20260901-001 -->\n"
+    log = f"Date: 2026-09-01\n\n{line}"
+    dream = Dream(tmp_path / "home").begun(log)
+    dream.put(log.replace("Date: 2026-09-01", "Date: 2026-09-03").replace("=5", "=1"))
+    assert undo(dream)["reworded_since"] == []
+    assert dream.raw == log
+
+
+def test_a_line_whose_time_a_person_has_corrected_keeps_it(dream: Dream) -> None:
+    dream.put(dream.raw.replace("10:30 The flight", "10:45 The flight"))
+    assert undo(dream)["reworded_since"] == [FLIGHT]
+    assert dream.raw == LOG.replace("10:30 The flight", "10:45 The flight") + "\udcff\udcfe\n"
 
 
 @pytest.mark.parametrize("days, argv, code", [(0, [], 0), (5, [], 6), (5, ["--force"], 0)])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from dream_testing import (
     ARCHIVE,
     BICYCLE,
     CANTEEN,
+    CAT,
     DAY,
     DRAFT,
     LOG,
@@ -37,8 +38,7 @@ def dream(tmp_path: Path) -> Dream:
 def noted(dream: Dream) -> Dream:
     """A memory whose bicycle was archived, asked back and reworded."""
     dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
-    dream.draft(without(dream.raw, BICYCLE))
-    assert dream.night("update-observations", DRAFT).code == 0
+    assert dream.redraft(without(dream.raw, BICYCLE)).code == 0
     assert dream.night("validate").code == 0
     assert dream.night("restore", BICYCLE, now=NIGHT + timedelta(hours=5)).code == 0
     dream.put(dream.raw.replace(TEXTS[BICYCLE], NOTED))
@@ -47,8 +47,7 @@ def noted(dream: Dream) -> Dream:
 
 def test_what_the_archive_has_in_older_words_does_not_leave(noted: Dream) -> None:
     noted.night("preflight", now=LATER)
-    noted.draft(without(noted.raw, BICYCLE))
-    ended = noted.night("update-observations", DRAFT, now=LATER)
+    ended = noted.redraft(without(noted.raw, BICYCLE), now=LATER)
     assert ended.code == 6 and BICYCLE in ended.result["error"]["message"]
     assert NOTED in noted.raw
 
@@ -62,8 +61,7 @@ def test_it_leaves_once_the_new_words_are_archived(noted: Dream, more: str) -> N
     told = noted.night("archive", LATER_ARCHIVE, payload=[item(BICYCLE, full_text=NOTED)], now=LATER).result
     assert (told["written"], told["already_there"]) == (1, 0)
     assert told["references"] == {BICYCLE: f"[ref: archive/observations/2027-01-09.md#{BICYCLE}]"}
-    noted.draft(noted.raw.replace(line + more + "\n", ""))
-    assert noted.night("update-observations", DRAFT, now=LATER).code == 0
+    assert noted.redraft(noted.raw.replace(line + more + "\n", ""), now=LATER).code == 0
     assert NOTED not in noted.raw and NOTED + " <!--" in noted.file(LATER_ARCHIVE)
     assert noted.night("validate", now=LATER).code == 0
     assert noted.night("account", now=LATER).result["reason"] == "whole"
@@ -95,8 +93,7 @@ def test_what_the_reflector_took_out_meanwhile_lies_in_both_archives(dream: Drea
     dream.night("archive", ARCHIVE, payload=[item(BICYCLE), item(CANTEEN)])
     assert dream.reflect("--force", now=NIGHT).result["archived"] >= 1
     assert CANTEEN not in dream.raw
-    dream.draft(without(LOG, BICYCLE, CANTEEN))
-    assert dream.night("update-observations", DRAFT).code == 0
+    assert dream.redraft(without(LOG, BICYCLE, CANTEEN)).code == 0
     assert dream.night("validate").code == 0
     assert dream.night("account").result["faults"] == []
     rows = dream.rows("archived")
@@ -107,8 +104,7 @@ def test_what_the_reflector_took_out_meanwhile_lies_in_both_archives(dream: Drea
 def test_the_same_draft_again_tells_the_ledger_nothing_new(dream: Dream) -> None:
     dream.night("archive", ARCHIVE, payload=[item(CANTEEN)])
     dream.reflect("--force", now=NIGHT)
-    dream.draft(without(LOG, CANTEEN))
-    assert dream.night("update-observations", DRAFT).code == 0
+    assert dream.redraft(without(LOG, CANTEEN)).code == 0
     rows = dream.rows("archived", "merged", "chunked")
     assert dream.night("update-observations", DRAFT).result["reason"] == "unchanged"
     assert dream.rows("archived", "merged", "chunked") == rows
@@ -131,8 +127,59 @@ def test_read_only_mode_makes_no_file_in_the_workspace(tmp_path: Path) -> None:
     dream.put(LOG)
     assert dream.night("preflight", READ_ONLY_MODE="true").result["favorites_created"] is False
     assert not (dream.workspace / "favorites.md").exists()
-    assert dream.night("preflight").result["reason"] == "resumed"
+    assert dream.night("preflight").result["reason"] == "begun"
     assert (dream.workspace / "favorites.md").exists()
+
+
+def test_a_rehearsed_night_neither_ends_nor_goes_on_with_a_real_one(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    dream.redraft(without(LOG, BICYCLE))
+    assert dream.night("run", READ_ONLY_MODE="true").result["reason"] == "read_only"
+    assert dream.night("preflight").result["reason"] == "resumed"
+    assert dream.night("rollback").code == 0
+    assert dream.raw == LOG
+
+
+@pytest.mark.parametrize("command", [("run",), ("preflight",)])
+def test_a_rollback_after_a_rehearsal_brings_nothing_back_that_a_person_deleted_since(
+    tmp_path: Path, command: "tuple[str, ...]"
+) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    assert dream.night(*command, READ_ONLY_MODE="true").code == 0
+    dream.put(without(LOG, CAT))
+    ended = dream.night("rollback")
+    assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
+    assert dream.raw == without(LOG, CAT)
+
+
+def test_rehearsals_push_no_real_night_out_of_what_is_kept(dream: Dream) -> None:
+    for day in range(1, 10):
+        dream.night("run", now=NIGHT + timedelta(days=day), READ_ONLY_MODE="true")
+    assert (dream.memory / ".dream-backups" / "20261130-033000" / "manifest.json").exists()
+    kept = [path for path in (dream.memory / ".dream-backups").iterdir() if path.is_dir()]
+    assert len(kept) == 8
+
+
+@pytest.mark.parametrize(
+    ("zone", "first", "then"),
+    [
+        ("UTC", NIGHT + timedelta(days=400), NIGHT),  # a clock that was wrong
+        ("Europe/Berlin", NIGHT.replace(month=10, day=25, hour=0), NIGHT.replace(month=10, day=25, hour=1, minute=10)),
+    ],
+)  # fmt: skip
+def test_a_night_that_begins_while_the_clock_says_earlier_than_at_the_last_one_is_the_newest(
+    tmp_path: Path, zone: str, first: datetime, then: datetime
+) -> None:
+    dream = Dream(tmp_path / "home", {"TZ": zone})
+    dream.put(LOG)
+    assert dream.night("run", now=first).result["reason"] == "done"
+    before = dream.raw + "\nDate: 2026-06-03\n\n- 🟢 The soup was cold\n"
+    dream.put(before)
+    assert dream.night("run", now=then).result["reason"] == "done"
+    assert "The soup was cold" not in dream.raw
+    assert dream.night("rollback", now=then).code == 0
+    assert "The soup was cold <!-- dc:id=OBS-20260603-001 -->" in dream.raw
 
 
 @pytest.mark.parametrize("hours", [1, 24])

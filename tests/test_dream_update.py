@@ -28,6 +28,7 @@ from dream_testing import (
     HOOK,
     LOG,
     NIGHT,
+    OBSERVED,
     RULE,
     TEXTS,
     TUNA,
@@ -37,8 +38,6 @@ from dream_testing import (
     without,
 )
 
-OBSERVED = "- 🟡 03:31 The printer is on the second floor <!-- dc:type=fact dc:importance=4 dc:date=2026-11-30 dc:id=OBS-20261130-001 -->\n"
-
 
 @pytest.fixture
 def dream(tmp_path: Path) -> Dream:
@@ -46,8 +45,7 @@ def dream(tmp_path: Path) -> Dream:
 
 
 def update(dream: Dream, text: str, **environ: str) -> "dict[str, Any]":
-    dream.draft(text)
-    ended = dream.night("update-observations", DRAFT, **environ)
+    ended = dream.redraft(text, **environ)
     assert ended.code == 0, ended.result
     return ended.result
 
@@ -55,8 +53,7 @@ def update(dream: Dream, text: str, **environ: str) -> "dict[str, Any]":
 def refusal(dream: Dream, text: str) -> str:
     """Why a draft is refused; nothing is changed."""
     before, rows = dream.raw, dream.rows("archived", "chunked", "merged", "observed")
-    dream.draft(text)
-    ended = dream.night("update-observations", DRAFT)
+    ended = dream.redraft(text)
     assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
     assert (dream.raw, dream.rows("archived", "chunked", "merged", "observed")) == (before, rows)
     return str(ended.result["error"]["message"])
@@ -320,8 +317,7 @@ def test_without_preflight_nothing_is_replaced(tmp_path: Path) -> None:
     dream = Dream(tmp_path / "home")
     dream.put(LOG)
     (dream.workspace / DRAFT).parent.mkdir()
-    dream.draft(LOG)
-    assert dream.night("update-observations", DRAFT).code == 6
+    assert dream.redraft(LOG).code == 6
 
 
 # What others did -----------------------------------------------------------------------------------------------------
@@ -341,6 +337,31 @@ def test_what_a_person_took_out_or_changed_since_preflight_stays_so(dream: Dream
     dream.put(without(LOG, TUNA).replace("called Miso", "called Mochi"))
     update(dream, without(LOG, BICYCLE))
     assert dream.raw == without(LOG, BICYCLE, TUNA).replace("called Miso", "called Mochi")
+
+
+def test_a_changed_copy_of_a_line_with_its_id_stands_beside_it(dream: Dream) -> None:
+    line = next(line for line in LOG.splitlines(keepends=True) if TUNA in line)
+    copies = line.replace("tuna", "ham") + line.replace("tuna", "eggs")
+    dream.put(LOG.replace(line, line + copies))
+    update(dream, LOG)
+    assert all(f"The cat Miso eats {food} on Fridays" in dream.raw for food in ("tuna", "ham", "eggs"))
+    dream.put(LOG.replace(line, copies))
+    update(dream, LOG)
+    assert [food in dream.raw for food in ("tuna", "ham", "eggs")] == [False, True, True]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_of_lines_in_the_same_words_the_one_that_is_archived_leaves(tmp_path: Path, place: int) -> None:
+    names = [f"OBS-20260901-00{number}" for number in (1, 2, 3)]
+    fields = "dc:type=event dc:importance=1 dc:date=2026-09-01"
+    log = "".join(f"- 🟢 09:00 The lamp was sold <!-- {fields} dc:id={name} -->\n" for name in names)
+    dream = Dream(tmp_path / "home").begun(f"Date: 2026-09-01\n\n{log}")
+    going = names[place]
+    assert dream.night("archive", ARCHIVE, payload=[item(going, full_text="The lamp was sold")]).code == 0
+    told = update(dream, without(dream.raw, going))
+    assert (told["archived"], told["merged"]) == (1, 0)
+    assert dream.rows("archived", "merged") == [("archived", going)]
+    assert dream.night("validate").code == 0
 
 
 def test_a_line_that_a_person_changed_stays_though_it_was_archived(dream: Dream) -> None:
@@ -371,8 +392,12 @@ def test_a_reflection_in_between_stays_done(tmp_path: Path) -> None:
     assert dream.night("validate").code == 0
 
 
-LINES = st.lists(st.sampled_from([f"- 🟡 Note {letter} <!-- dc:id=OBS-20260901-00{number} -->"
-                                  for number, letter in enumerate("ABCDEF")] + ["Mine", "", "## Heading"]), max_size=8, unique=True)  # fmt: skip
+NOTES = [
+    f"- 🟡 Note {letter} <!-- dc:id=OBS-20260901-00{number} -->" for letter in "ABCD" for number in "123"
+]
+LINES = st.lists(
+    st.sampled_from([*NOTES, "Mine", "", "## Heading"]), max_size=8, unique_by=lambda line: line[:8]
+)
 
 
 def said(text: str) -> "set[tuple[str, ...]]":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 from datetime import timedelta
@@ -14,6 +16,7 @@ from unittest import mock
 
 import pytest
 
+import fake_model
 from _cli import LOG_NAMES
 from _observations import Observation, observations_in, parse_log
 from _state import Places, Reflection, Step, commit_reflection
@@ -25,10 +28,8 @@ from dream_testing import (
     CAT,
     CHUNKS,
     DAY,
-    DRAFT,
     LOG,
     RULE,
-    SCRIPTS,
     TUNA,
     chunk,
     item,
@@ -37,6 +38,8 @@ from dream_testing import (
 from fault_testing import snapshot
 from forget_testing import MORNING, OTHERS, PROPOSAL, Person, a_person
 from night_testing import six_months
+from observer_testing import SCRIPTS
+from transcript_builders import iso
 
 
 @pytest.fixture
@@ -111,8 +114,7 @@ def test_a_chunk_with_a_forgotten_part_is_dissolved_and_the_other_parts_stay_arc
     names = (CAT, TUNA, BASKET)
     person.night("archive", ARCHIVE, payload={"items": [item(name) for name in names]})
     assert person.night("chunk", CHUNKS, payload=chunk()).code == 0
-    person.draft(without(person.log, *names))
-    assert person.night("update-observations", DRAFT).code == 0
+    assert person.redraft(without(person.log, *names)).code == 0
     before = person.account()
     assert before["chunked"] == 3
     ended = person.recall("forget", TUNA, "--apply")
@@ -417,3 +419,209 @@ def test_whatever_is_done_in_whatever_order_the_account_stays_whole(tmp_path: Pa
     assert gone
     for name in gone:
         assert person.holding(texts[name]) == [], name
+
+
+# Every spelling ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("محمد", "مُحَمَّد"),
+        ("שלום", "שָׁלוֹם"),
+        ("ibrahim", "İbrahim"),
+        ("İBRAHİM", "ibrahim"),
+        ("IŞIL", "ışıl"),
+        ("Γιώργος", "ΓΙΩΡΓΟΣ"),
+        ("Müller", "Mu\u0308ller"),
+        ("김철수", "\u1100\u1175\u11b7\u110e\u1165\u11af\u1109\u116e"),
+        ("タナカ", "ﾀﾅｶ"),
+        ("Zebulon", "Z\u0336e\u0336b\u0336ulon"),
+        ("Müller", "https://example.org/M%C3%BCller"),
+        ("नीता", "नीता"),
+    ],
+)
+def test_a_name_goes_in_whatever_spelling_of_the_same_letters(
+    tmp_path: Path, asked: str, written: str
+) -> None:
+    person = Person(tmp_path / "home")
+    person.put(f"Date: 2026-09-02\n\n- 🟡 {written} paid\n- 🟡 Nothing else\n")
+    person.recall("forget", asked, "--apply")
+    assert person.log == "Date: 2026-09-02\n\n- 🟡 Nothing else\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [("नीता", "नाता तोड़ दिया"), ("Müller", "Muller paid"), ("İbrahim", "I met brahim"), ("Anna", "Aña paid")],
+)
+def test_other_letters_are_another_word(tmp_path: Path, asked: str, other: str) -> None:
+    person = Person(tmp_path / "home")
+    log = f"Date: 2026-09-02\n\n- 🟡 {other}\n"
+    person.put(log)
+    person.recall("forget", asked, "--apply")
+    assert person.log == log
+
+
+def test_what_is_broken_over_two_lines_goes(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    others = "- 🟡 Anna likes tea\n\nAnna\n- Meier the baker\n\nMeier\n\nAnna\n"
+    person.put(f"Date: 2026-09-02\n\nSaw Anna\nMeier at noon\n\n{others}")
+    logs = person.memory / "dream-logs"
+    logs.mkdir()
+    (logs / f"{DAY}.md").write_text("# Log\n\nNext: Anna\nMeier\n\n- Anna\n- Meier\n", "utf-8")
+    assert person.recall("forget", "Anna", "Meier", "--apply").result["without_id"] == 2
+    assert person.log == f"Date: 2026-09-02\n\n\n{others}"
+    assert (logs / f"{DAY}.md").read_text("utf-8") == "# Log\n\n\n- Anna\n- Meier\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "elsewhere"),
+    [
+        ("Anna's birthday is on 4 May", "Anna's birthday is on 4 May"),
+        ("Anna's birthday is on 4 May", "Anna’s birthday is on 4 May"),
+        ('The code of the door is "blue-42", isn\'t it?', "The code of the door is “blue-42”, isn’t it?"),
+        ("The **code** of the door is blue", "The code of the door is blue"),
+    ],
+)
+def test_the_same_words_go_where_no_id_stands_with_them(tmp_path: Path, said: str, elsewhere: str) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(
+        f"Date: 2026-09-02\n\n- 🟡 10:00 {said} <!-- dc:type=fact dc:id=OBS-20260902-001 -->\n"
+    )
+    logs = person.memory / "dream-logs"
+    logs.mkdir()
+    (logs / f"{DAY}.md").write_text(f"# Log\n\n- {elsewhere}\n- kept\n", "utf-8")
+    assert person.recall("forget", "OBS-20260902-001", "--apply").code == 0
+    assert (logs / f"{DAY}.md").read_text("utf-8") == "# Log\n\n- kept\n"
+
+
+# Every file ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_killed_approval_left_beside_a_target_goes(person: Person) -> None:
+    left = person.workspace / "MEMORY.md.total-recall-tmp"
+    left.write_text("- Miso likes the garden\n", "utf-8")
+    person.recall("forget", "Miso", "--apply")
+    assert not left.exists()
+    assert person.holding("Miso") == OTHERS
+
+
+def test_what_lost_the_form_of_a_proposal_loses_only_its_lines(person: Person) -> None:
+    path = person.memory / "dream-staging" / "20261130-033002-fact.md"
+    path.write_text("my notes\nMiso is the cat\nthe bicycle is blue\n", "utf-8")
+    person.recall("forget", "Miso", "--apply")
+    assert path.read_text("utf-8") == "my notes\nthe bicycle is blue\n"
+
+
+def test_no_row_of_the_ledger_keeps_a_hash_of_what_was_forgotten(person: Person) -> None:
+    path = person.memory / ".total-recall" / "ledger.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert any("sha" in row for row in rows if row.get("id") == BICYCLE)
+    person.recall("forget", BICYCLE, "--apply")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert not any({"sha", "fp", "line"} & set(row) for row in rows if row.get("id") == BICYCLE)
+    assert any("sha" in row for row in rows)
+
+
+def test_what_was_typed_instead_of_an_id_is_in_no_log(person: Person) -> None:
+    for command in ("show", "explain", "restore"):
+        ended = person.recall(command, "Zebulon Smith")
+        assert (ended.code, ended.result["error"]["code"]) == (2, "usage")
+    assert "zebulon" not in person.file("logs/recall.log").lower()
+
+
+# Killed, and beside others -------------------------------------------------------------------------------------------
+
+
+def test_killed_right_after_it_was_begun_it_is_finished_with_its_tombstones(person: Person) -> None:
+    with mock.patch("_forget.carry.bury", side_effect=KeyboardInterrupt):
+        assert person.recall("forget", "Miso", "--apply").code == 130
+    assert not (person.memory / ".total-recall" / "tombstones.json").exists()
+    person.night("account")
+    assert person.holding("Miso") == OTHERS
+    found = json.loads(person.file("memory/.total-recall/tombstones.json"))
+    assert sum("asked" in stone for stone in found["stones"]) == 1
+    assert sum("marks" in stone for stone in found["stones"]) >= 3
+
+
+def test_a_process_killed_at_any_moment_leaves_nothing_half_done(tmp_path: Path) -> None:
+    """SIGKILL at the nth system call that changes a file."""
+    whole = a_person(tmp_path / "whole")
+    undone = snapshot(whole)
+    for number in range(1, 60, 4):
+        person = Person(tmp_path / str(number), {"DREAM_PHASE": "2"})
+        shutil.rmtree(person.folder)
+        shutil.copytree(whole.folder, person.folder)
+        kill = (
+            "import os, signal, sys; sys.path.insert(0, sys.argv[1]); left = [int(sys.argv[2])]\n"
+            "def dying(real):\n"
+            "    def call(*args, **named):\n"
+            "        left[0] -= 1\n"
+            "        left[0] or os.kill(os.getpid(), signal.SIGKILL)\n"
+            "        return real(*args, **named)\n"
+            "    return call\n"
+            "for name in ('replace', 'unlink', 'write', 'fsync'): setattr(os, name, dying(getattr(os, name)))\n"
+            "import recall; sys.exit(recall.main(sys.argv[3:]))\n"
+        )
+        argv = ["forget", "Miso", "--apply", "--now", iso(MORNING)]
+        command = [sys.executable, "-c", kill, str(SCRIPTS), str(number), *argv]
+        code = subprocess.run(command, env=person.environ, capture_output=True, timeout=60).returncode
+        begun = (person.memory / ".total-recall" / "forgetting.json").exists()
+        after = {name: data for name, data in snapshot(person).items() if not name.endswith("-tmp")}
+        person.night("account")
+        if code == 0 or begun or after != undone:
+            assert person.holding("Miso") == OTHERS, number
+        assert not (person.memory / ".total-recall" / "forgetting.json").exists()
+        person.account()
+        if code == 0:
+            break
+
+
+def test_what_changes_while_it_is_looked_for_is_looked_at_again(person: Person) -> None:
+    """Looking is done before the memory lock is taken."""
+    path = person.memory / "archive" / "observations" / "2025-01-01.md"
+
+    def add(*_: object) -> None:
+        path.write_text(BARE.replace("shell", "Miso"), "utf-8")
+
+    with mock.patch("_forget.command.finish_unfinished", side_effect=add):
+        assert person.recall("forget", "Miso", "--apply").result["reason"] == "forgotten"
+    assert person.holding("Miso") == OTHERS
+    assert "OBS-20250101-002" in path.read_text("utf-8")
+
+
+def test_a_night_that_asks_a_model_meanwhile_brings_nothing_back(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "2"})
+    person.put_with_ledger(LOG)
+    asked = []
+
+    def forgetting(request: fake_model.Request) -> fake_model.Reply:
+        if not asked:
+            asked.append(request)
+            assert person.call_recall("forget", "Miso", "--apply").code == 0
+        shown = re.findall(r"(?m)^(\d+)\. ", request.prompt)
+        return fake_model.says("\n".join(f"{number}. pet called Miso | tomcat" for number in shown))
+
+    with fake_model.FakeModel(forgetting) as server:
+        person.model(server)
+        assert person.night("run").code == 0
+    assert asked and person.holding("Miso") == []
+    person.account()
+
+
+def test_a_reflection_that_asks_a_model_meanwhile_brings_nothing_back(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    asked = []
+
+    def forgetting(request: fake_model.Request) -> fake_model.Reply:
+        asked.append(request)
+        assert person.call_recall("forget", "Miso", "--apply").code == 0
+        shown = re.findall(r"(?m)^(\d+)\. \[", request.prompt)
+        return fake_model.says(f"MERGE {' '.join(shown[:2])}: The cat is called Miso and eats tuna")
+
+    with fake_model.FakeModel(forgetting) as server:
+        person.model(server)
+        person.reflect("--force")
+    assert asked and person.holding("Miso") == []
+    person.account()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import stat
@@ -14,7 +15,7 @@ from typing import Any, Optional
 import pytest
 
 from _markers import read_markers
-from _transcripts.machine import is_machine_key
+from _transcripts.keys import is_machine_key
 
 HOOK = Path(__file__).resolve().parent.parent / "hooks" / "total-recall"
 NODE = shutil.which("node")
@@ -230,8 +231,41 @@ def test_events_that_nobody_asked_for_do_nothing(gateway: Gateway, memory: Memor
     assert memory.events == []
 
 
+def leave_for_seconds(memory: Memory, seconds: int) -> None:
+    """Make all markers so much older."""
+    for path in memory.markers.iterdir():
+        left_at, _, rest = path.name.partition("-")
+        path.rename(path.with_name(f"{int(left_at) - seconds * 1000}-{rest}"))
+
+
+def test_what_was_left_a_moment_ago_does_not_say_that_nobody_watches(
+    gateway: Gateway, memory: Memory
+) -> None:
+    """Sessions that end at the same time, as at the daily reset, are all waited for."""
+    (memory.markers).mkdir()
+    gateway.fire(event("session:compact:before", sessionId="0f0e-4"))
+    told = gateway.fire(
+        of_era("command:new", "2026.9.6", memory), folder=str(memory.markers), take=10, done=600
+    )
+    assert told["took"] > 580
+
+
+def test_markers_of_an_agent_that_nobody_watches_hold_up_no_other(gateway: Gateway, memory: Memory) -> None:
+    other = Memory.__new__(Memory)
+    other.workspace, other.agent = memory.workspace, "b"
+    other.folder, other.private = memory.folder, memory.private
+    configure(gateway, memory, other)
+    for _ in range(205):
+        gateway.fire(event("session:compact:before", "agent:b:main", memory.workspace))
+    os.mkfifo(memory.markers / "1-pipe.json")
+    leave_for_seconds(memory, 2)
+    assert gateway.fire(of_era("command:new", "2026.9.6", memory))["took"] > 230
+    assert [one.event for one in read_markers(memory.markers, "main")] == ["command:new"]
+
+
 def test_without_a_watcher_it_waits_a_quarter_of_a_second_once(gateway: Gateway, memory: Memory) -> None:
     first = gateway.fire(of_era("command:new", "2026.9.6", memory))
+    leave_for_seconds(memory, 2)
     second = gateway.fire(of_era("command:new", "2026.9.6", memory))
     # At least 230 ms, and not once more after a quarter of a second, however slow the machine is.
     assert first["took"] > 230 and 0 < first["waits"] <= 13

@@ -140,6 +140,48 @@ def test_every_item_is_found_by_at_least_four_of_its_phrases(table: Synonyms, tm
     assert lost == {}
 
 
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "tenancy <!-- dc:type=rule -->",
+        "<script>alert</script> landlord",
+        "rent [click](target)",
+        "rent](javascript:alert",
+        "www.evil.example dwelling",
+        "evil.com lodging",
+        "http:evil.example accommodation",
+        "//evil.example dwelling",
+        "mailto:someone lodging",
+        "abode | cell",
+        "> quote abode",
+        "lodging \\n- x",
+        "housing agreement -->",
+    ],
+)
+def test_a_phrase_of_a_model_holds_no_link_comment_or_markup(phrase: str) -> None:
+    kept, refused = checked(LEASE, [phrase], "2026-03-04")
+    assert kept == () and sum(refused.values()) == 1
+
+
+@given(st.text(max_size=60))
+def test_whatever_a_model_answers_a_hook_line_is_one_line_with_one_reference(noise: str) -> None:
+    kept, _refused = checked(LEASE, [f"tenancy {noise} dwelling", noise], "2026-03-04")
+    item = ArchivedObservation("OBS-20260304-001", LEASE, "2026-03-04", hooks=kept)
+    line = hook_line(item, LEASE, "archive/observations/2026-03-10.md")
+    (entry,) = parse_log(line)
+    found = read_hook_line(line)
+    assert entry.kind == "hook" and entry.raw == line and found is not None
+    assert (found.file, found.id) == ("archive/observations/2026-03-10.md", "OBS-20260304-001")
+    assert not any(sign in line for sign in ("<!--", "-->", "](", "://", "www.", "`"))
+
+
+def test_marks_around_a_phrase_of_a_model_go() -> None:
+    assert checked(LEASE, ["**tenancy** over", "`dwelling` given up"], "2026-03-04")[0] == (
+        "tenancy over",
+        "dwelling given up",
+    )
+
+
 # The table -----------------------------------------------------------------------------------------------------------
 
 

@@ -81,7 +81,7 @@ def test_what_is_stale_goes_into_the_archive_and_the_rest_stays_to_the_byte(memo
     lines = LOG.splitlines()
     assert items[BICYCLE].text == next(line for line in lines if BICYCLE in line)
     assert (items[BICYCLE].date, items[BICYCLE].importance) == ("2026-09-01", 4.0)
-    assert items[BICYCLE].reason == "impact low: stays 1 days, is 90 days old"
+    assert items[BICYCLE].reason == "impact low: stays 1 day, is 90 days old"
     assert all(len(item.hooks) == 1 for item in items.values())
     rest = re.sub(r"## Archived.*?\n\n(?:- .*\n)+\n", "", memory.log)
     assert rest == "".join(
@@ -142,7 +142,7 @@ def test_the_ledger_says_what_left_why_and_where_it_lies(memory: Night) -> None:
 def test_a_night_writes_its_log_and_metrics(memory: Night) -> None:
     memory.night("run")
     told = metrics(memory)
-    assert (told["observations_total"], told["observations_archived"], told["hooks_created"]) == (8, 5, 5)
+    assert (told["observations_total"], told["observations_archived"], told["hooks_created"]) == (8, 5, 3)
     assert (told["tokens_before"], told["tokens_after"]) == (
         estimate_tokens(LOG),
         estimate_tokens(memory.log),
@@ -152,6 +152,45 @@ def test_a_night_writes_its_log_and_metrics(memory: Night) -> None:
     text = memory.file(DREAM_LOG)
     assert "- **Status**: complete" in text
     assert f"- {CAT} (fact, medium): impact medium: stays 2 days, is 89 days old" in text
+
+
+@pytest.mark.parametrize("target", ["100", "8000"])
+@pytest.mark.parametrize("phase", ["1", "2"])
+def test_the_hooks_that_a_log_counts_are_those_that_it_lists(memory: Night, target: str, phase: str) -> None:
+    memory.night("run", DREAM_TOKEN_TARGET=target, DREAM_PHASE=phase)
+    text = memory.file(DREAM_LOG)
+    listed = text.split("## Hooks\n\n")[1].split("\n\n")[0]
+    count = len(hooks_in(memory.log))
+    assert (count > 0) is (target == "8000")
+    assert listed == ("\n".join(f"- {line[2:]}" for line in hooks_in(memory.log)) if count else "None.")
+    assert f"- **Hooks created**: {count}\n" in text
+    assert metrics(memory)["hooks_created"] == count
+
+
+def test_a_night_says_in_counts_alone_what_it_did_and_why(memory: Night) -> None:
+    dry = memory.night("run", "--dry-run")
+    rehearsed = memory.night("run", READ_ONLY_MODE="true")
+    done = memory.night("run")
+    before = f"{estimate_tokens(LOG)} tokens before"
+    why = "dream_cycle: they leave because: past its time 5\ndream_cycle: what stays: critical 2, future 1\n"
+    for ended in (dry, rehearsed):
+        assert "of 8 observations 5 would leave the log for the archive, 3 stay; " in ended.said
+        assert f"{before}, about {ended.result['tokens_after']} after\n{why}" in ended.said
+        assert ended.result["tokens_after_estimated"] is True
+    after = estimate_tokens(memory.log)
+    assert f"5 left the log for the archive, 3 stay; {before}, {after} after\n{why}" in done.said
+    assert "read only; tokens after are an estimate" in memory.file(DREAM_LOG)
+    assert "bicycle" not in dry.said + rehearsed.said + done.said
+
+
+def test_a_night_that_is_out_of_time_says_so(memory: Night) -> None:
+    said = memory.night("run", "--deadline", "0").said
+    assert "of 8 observations 0 left" in said and "the time was up" in said
+
+
+def test_one_of_a_thing_is_told_as_one(memory: Night) -> None:
+    memory.put("".join(line for line in memory.log.splitlines(keepends=True) if RULE not in line))
+    assert memory.night("account").result["error"]["message"] == "1 observation does not add up: gone"
 
 
 def test_running_again_changes_nothing(memory: Night) -> None:
@@ -168,7 +207,7 @@ def test_a_second_night_of_the_day_adds_to_the_metrics_of_the_first(memory: Nigh
     memory.put(memory.log + "\nDate: 2026-10-03\n\n- 🟢 The soup was cold at the canteen by the river\n")
     memory.night("run")
     both = metrics(memory)
-    assert (both["observations_total"], both["observations_archived"], both["hooks_created"]) == (9, 6, 6)
+    assert (both["observations_total"], both["observations_archived"], both["hooks_created"]) == (9, 6, 3)
     assert both["tokens_before"] - both["tokens_after"] == both["tokens_saved"] > first["tokens_saved"]
     assert both["tokens_after"] == estimate_tokens(memory.log)
 
@@ -271,6 +310,13 @@ def test_the_archive_has_the_line_as_it_was_before_it_faded(memory: Night) -> No
 def test_the_log_of_phase_2_counts_the_types(memory: Night) -> None:
     memory.night("run", **PHASE_2)
     assert "| fact | 4 | 3 | 1 |" in memory.file(DREAM_LOG)
+
+
+def test_a_line_that_calls_itself_provisional_leaves_all_the_same(memory: Night) -> None:
+    memory.put(memory.log.replace(f"dc:id={CAT}", f"dc:id={CAT} dc:source=provisional"))
+    memory.night("run", **PHASE_2)
+    assert CAT not in ids_in(memory.log)
+    is_whole(memory)
 
 
 # Read only -----------------------------------------------------------------------------------------------------------
@@ -686,6 +732,35 @@ def test_a_night_that_does_not_hold_is_rolled_back(memory: Night) -> None:
     (memory.workspace / ARCHIVE).unlink(missing_ok=True)
     assert memory.night("run").result["reason"] == "done"
     is_whole(memory)
+
+
+def test_an_id_that_another_editions_archive_holds_is_not_given_again(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    memory.put("Date: 2026-06-10\n\n- 🟢 The soup was cold\n")
+    legacy = memory.memory / "archive" / "observations" / "2026-06-20.md"
+    legacy.parent.mkdir(parents=True)
+    legacy.write_text("## OBS-20260610-001\n\n**Impact**: low\n\nOld lamp was sold\n\n---\n", "utf-8")
+    assert memory.night("run").code == 0
+    assert [one.id for one in read_observations(memory.file(ARCHIVE))] == ["OBS-20260610-002"]
+    assert memory.night("restore", "OBS-20260610-001").code == 0
+    assert "Old lamp was sold" in memory.log
+    is_whole(memory)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", ["lamp-7", "obs-20260601-001", "OBS-20260601-1", "7"])
+def test_an_id_of_another_shape_becomes_one_of_ours(tmp_path: Path, name: str, known: bool) -> None:
+    memory = Night(tmp_path / "home")
+    line = f"- 🟢 The lamp was sold <!-- dc:type=event dc:importance=1 dc:id={name} -->"
+    memory.put(f"Date: 2026-06-01\n\n{line}\n{line.replace('lamp', 'sofa')}\n")
+    if known:
+        memory.night("account", "--accept")
+    assert memory.night("run").code == 0
+    assert [one.id for one in read_observations(memory.file(ARCHIVE))] == [
+        "OBS-20260601-001",
+        "OBS-20260601-002",
+    ]
+    assert is_whole(memory)["archived"] == 2
 
 
 def test_an_adopted_line_keeps_its_twelve_hour_time(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _likeness import features, fingerprint, says_the_same
+from _likeness import adds_nothing, features, fingerprint, says_the_same
 from _observations import (
     TYPES,
     Observation,
@@ -206,6 +206,30 @@ def test_fingerprints_ignore_case_markup_and_punctuation() -> None:
 )
 def test_only_what_adds_nothing_counts_as_the_same(new: str, old: str, same: bool) -> None:
     assert says_the_same(features(new), features(old)) is same
+    assert adds_nothing(features(new), features(old)) is same
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Prefers coffee to tea", "Prefers tea to coffee"),
+        ("The loan goes from Ben to Anna", "The loan goes from Anna to Ben"),
+        ("It is said that Ben owes Anna 40 euros", "It is said that Anna owes Ben 40 euros"),
+        ("The freezer is kept at -5 degrees", "The freezer is kept at 5 degrees"),
+        ("A ticket costs $5 at the museum", "A ticket costs €5 at the museum"),
+        (
+            "The key is in the right drawer of the big table near the old oven by the green kitchen door",
+            "The key is in the left drawer of the big table near the old oven by the green kitchen door",
+        ),
+        ("Dinner at the harbour with all of us is cancelled", "Dinner at the harbour with all of us"),
+        ("Анна не любит зелёный чай", "Анна любит зелёный чай"),
+        ("アンナは緑茶が好き", "アンナは緑茶が好きではない"),
+        ("Oskarさんの店はBilbaoにあります", "Annaさんの店はBilbaoにあります"),
+    ],
+)
+def test_a_correction_is_never_the_same_as_what_it_corrects(new: str, old: str) -> None:
+    assert adds_nothing(features(new), features(old)) is False
+    assert adds_nothing(features(old), features(new)) is (new.startswith("Dinner"))
 
 
 def test_the_brief_has_high_priority_first_then_the_newest_without_metadata() -> None:

@@ -20,7 +20,7 @@ import pytest
 import _settle
 import fake_model
 import observer
-from fake_model import fails, says
+from fake_model import but, fails, meanwhile, says
 from observer_testing import SCRIPTS, Home, at, cite, cited_lines, minutes, tags_in
 from transcript_builders import SID, SID_2, SID_3
 
@@ -191,13 +191,7 @@ def test_a_cut_answer_is_asked_again_in_smaller_pieces(home: Home) -> None:
 def test_a_long_message_is_split_and_taken_up_where_it_stopped(home: Home) -> None:
     parts = [f"{'Some words on and on. ' * 60}Then item {n} of it is #note-{n}" for n in range(120)]
     talk(home, "\n\n".join(parts))
-    asked = []
-
-    def fail_on_third(request: fake_model.Request) -> Any:
-        asked.append(request)
-        return fails(402, "no credit") if len(asked) == 3 else cite(request)
-
-    with fake_model.FakeModel(fail_on_third) as server:
+    with fake_model.FakeModel(but(3, fails(402, "no credit"), cite)) as server:
         home.model(server)
         assert home.run(now=at("09:10")).code == 5
         first = tags_in(home.log)
@@ -205,7 +199,7 @@ def test_a_long_message_is_split_and_taken_up_where_it_stopped(home: Home) -> No
         assert home.run(now=at("15:10")).code == 0
     assert tags_in(home.log) == {f"#note-{n}": 1 for n in range(120)}
     # Nothing that had been covered was sent again.
-    prompts = [tags_in(request.prompt) for request in asked[3:]]
+    prompts = [tags_in(request.prompt) for request in server.requests[3:]]
     assert all(tag not in first for prompt in prompts for tag in prompt)
 
 
@@ -349,20 +343,14 @@ def test_a_backfill_that_stopped_is_taken_up_again(home: Home) -> None:
     for number in range(60):
         text = f"{'Some words on and on. ' * 50}The item is #note-{number}"
         store.user(SID, text, at=at("10:00", day=2) + minutes(number))
-    asked = []
-
-    def fail_on_second(request: fake_model.Request) -> Any:
-        asked.append(request)
-        return fails(402, "no credit") if len(asked) == 2 else cite(request)
-
-    with fake_model.FakeModel(fail_on_second) as server:
+    with fake_model.FakeModel(but(2, fails(402, "no credit"), cite)) as server:
         home.model(server)
         assert home.run("--backfill", now=at("09:00")).code == 5
         done = tags_in(home.log)
         assert 0 < len(done) < 60
         assert home.run("--backfill", now=at("12:00")).code == 0
     assert tags_in(home.log) == {f"#note-{n}": 1 for n in range(60)}
-    assert not set(done) & {tag for request in asked[2:] for tag in tags_in(request.prompt)}
+    assert not set(done) & {tag for request in server.requests[2:] for tag in tags_in(request.prompt)}
 
 
 # Two of everything ---------------------------------------------------------------------------------------------------
@@ -401,11 +389,10 @@ def test_a_second_observer_steps_back_while_one_runs(home: Home) -> None:
     talk(home, "The lease is #note-1")
     inner: "list[Any]" = []
 
-    def call_again(request: fake_model.Request) -> Any:
+    def call_again() -> None:
         inner.append(home.call(now=at("09:11")))
-        return cite(request)
 
-    with fake_model.FakeModel(call_again) as server:
+    with fake_model.FakeModel(meanwhile(call_again, cite)) as server:
         home.model(server)
         assert home.run(now=at("09:10")).code == 0
     assert (inner[0].code, inner[0].result["status"], inner[0].result["reason"]) == (0, "skipped", "locked")
@@ -416,12 +403,11 @@ def test_what_a_person_writes_during_the_question_stays(home: Home) -> None:
     talk(home, "The lease is #note-1")
     path = home.memory / "observations.md"
 
-    def edit_meanwhile(request: fake_model.Request) -> Any:
+    def edit() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"# My own log\r\n\nA line of mine, \xff\xfe not even UTF-8\n- something else")
-        return cite(request)
 
-    with fake_model.FakeModel(edit_meanwhile) as server:
+    with fake_model.FakeModel(meanwhile(edit, cite)) as server:
         home.model(server)
         home.run(now=at("09:10"))
     data = path.read_bytes()
@@ -673,8 +659,8 @@ def test_a_busy_memory_after_the_question_is_no_success(home: Home) -> None:
     def observed_by_another(request: fake_model.Request) -> Any:
         # What a run without the lock would do: cover the same messages.
         state = home.state
-        cursor = {"at": (home.sessions / f"{SID}.jsonl").stat().st_size, "since": state["since_ms"]}
-        state["cursors"] = {f"jsonl:{SID}": cursor}
+        size = (home.sessions / f"{SID}.jsonl").stat().st_size
+        state["cursors"] = {f"jsonl:{SID}": f"{size} since={state['since_ms']}"}
         (home.memory / ".total-recall" / "state.json").write_text(json.dumps(state), encoding="utf-8")
         return cite(request)
 
@@ -825,13 +811,7 @@ def test_what_takes_the_place_of_a_message_begun_is_read_from_its_beginning(home
     store = talk(home, "The lease is #note-1")
     kept = store.path(SID).stat().st_size
     store.user(SID, long_message("The boat is #note-2", "The car is #note-3"), at=at("09:05"))
-    asked: "list[Any]" = []
-
-    def fail_on_second(request: fake_model.Request) -> Any:
-        asked.append(request)
-        return fails(402, "no credit") if len(asked) == 2 else cite(request)
-
-    with fake_model.FakeModel(fail_on_second) as server:
+    with fake_model.FakeModel(but(2, fails(402, "no credit"), cite)) as server:
         home.model(server)
         assert home.run(now=at("09:10")).code == 5
         with open(store.path(SID), "r+b") as file:
@@ -985,12 +965,8 @@ def test_an_urgent_run_has_it_in_the_brief_before_the_model_answers(
 ) -> None:
     talk(home, "My sister's wedding is on 14 June in Porto.")
     briefs: "list[str]" = []
-
-    def look_first(request: fake_model.Request) -> Any:
-        briefs.append(home.brief)
-        return says("- 🔴 09:01 Wedding of the sister on 14 June <!-- dc:type=event dc:importance=8 -->")
-
-    with fake_model.FakeModel(look_first) as server:
+    answer = "- 🔴 09:01 Wedding of the sister on 14 June <!-- dc:type=event dc:importance=8 -->"
+    with fake_model.FakeModel(meanwhile(lambda: briefs.append(home.brief), answer)) as server:
         home.model(server)
         ended = home.run(*flags, now=at("09:10"))
     assert "14 June in Porto" in briefs[0]
@@ -1004,12 +980,7 @@ def test_an_urgent_run_has_it_in_the_brief_before_the_model_answers(
 def test_a_run_that_can_wait_captures_nothing_first(home: Home) -> None:
     talk(home, "My sister's wedding is on 14 June in Porto.")
     logs: "list[str]" = []
-
-    def look_first(request: fake_model.Request) -> Any:
-        logs.append(home.log)
-        return says("NO_OBSERVATIONS")
-
-    with fake_model.FakeModel(look_first) as server:
+    with fake_model.FakeModel(meanwhile(lambda: logs.append(home.log), "NO_OBSERVATIONS")) as server:
         home.model(server)
         home.run("--trigger", "cron", now=at("09:10"))
     assert logs == [""]
@@ -1039,13 +1010,7 @@ def test_recovering_all_takes_in_every_session(home: Home, citing: fake_model.Fa
 
 def test_what_was_captured_behind_an_answer_is_not_captured_twice(home: Home) -> None:
     talk(home, long_message(FACTS[0]), long_message(FACTS[1]), long_message(FACTS[2]))
-    asked: "list[Any]" = []
-
-    def fail_on_second(request: fake_model.Request) -> Any:
-        asked.append(request)
-        return says("NO_OBSERVATIONS") if len(asked) == 1 else fails(402, "no credit")
-
-    with fake_model.FakeModel(fail_on_second) as server:
+    with fake_model.FakeModel(but(1, "NO_OBSERVATIONS", fails(402, "no credit"))) as server:
         home.model(server)
         ended = home.run("--flush", now=at("09:10"))
         assert (ended.code, ended.result["messages_covered"], ended.result["messages_pending"]) == (5, 1, 2)
@@ -1111,11 +1076,7 @@ def test_a_marker_left_during_the_question_stays(home: Home) -> None:
     talk(home, "The lease is #note-1")
     left: "list[Path]" = []
 
-    def leave_meanwhile(request: fake_model.Request) -> Any:
-        left.append(mark(home))
-        return cite(request)
-
-    with fake_model.FakeModel(leave_meanwhile) as server:
+    with fake_model.FakeModel(meanwhile(lambda: left.append(mark(home)), cite)) as server:
         home.model(server)
         home.run(now=at("09:10"))
     assert left[0].exists()

@@ -141,6 +141,20 @@ def test_a_wrong_command_line_says_what_is_wrong(home: Home, arguments: "list[st
     assert result["error"]["message"]
 
 
+def test_a_hit_without_a_word_of_the_question_says_why_it_is_there(home: Home) -> None:
+    texts = ("- The zebra question", "- It was answered with a plum")
+    items = [
+        ArchivedObservation(f"OBS-20260301-00{n}", text, "2026-03-01") for n, text in enumerate(texts, 1)
+    ]
+    folder = home.memory / "archive" / "observations"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "2026-03-10.md").write_text(render_observations(items), encoding="utf-8")
+    first, second = recall(home, "search", "zebra")[1]["results"]
+    assert (first["why"], first.get("beside")) == (["zebra"], None)
+    assert ("why" in second, second["beside"]) == (False, True)
+    assert "by: what stands next to it" in on_a_terminal(home, "search", "zebra")
+
+
 def test_show_gives_the_messages_that_an_item_came_from(home: Home) -> None:
     name = home.ledger("observed")[0]["id"]
     code, result, _ = recall(home, "show", name.lower())
@@ -161,6 +175,27 @@ def test_show_says_when_the_messages_are_gone(home: Home) -> None:
     assert "in no transcript any more" in on_a_terminal(home, "show", name)
 
 
+def test_show_says_nothing_that_was_forgotten(home: Home) -> None:
+    """A message may have said more than what was forgotten; who is shown all of it says it again."""
+    store = home.jsonl()
+    store.now = NOON - timedelta(minutes=5)
+    store.user(
+        store.start(), "My boiler was mended on 3 November for 240 euros. Zebulon paid it on 4 November."
+    )
+    assert home.run(now=NOON).code == 0
+    name = recall(home, "search", "boiler")[1]["results"][0]["id"]
+    assert "Zebulon" in recall(home, "show", name)[1]["messages"][0]["text"]
+    assert recall(home, "forget", "Zebulon", "--apply")[0] == 0
+    code, result, _ = recall(home, "show", name)
+    assert (code, result["not_found"]) == (0, 0)
+    assert result["messages"][0]["text"] == "My boiler was mended on 3 November for 240 euros."
+
+
+def test_one_is_told_as_one(home: Home) -> None:
+    page = on_a_terminal(home, "forget", "Porto")
+    assert "It came from 1 message of 1 conversation." in page
+
+
 def test_explain_tells_how_an_item_came(home: Home) -> None:
     name = home.ledger("observed")[0]["id"]
     code, result, _ = recall(home, "explain", name)
@@ -169,7 +204,7 @@ def test_explain_tells_how_an_item_came(home: Home) -> None:
     assert (row["e"], row["by"], row["trigger"]) == ("observed", "extractor", "manual")
     page = on_a_terminal(home, "explain", name)
     assert f"{name} is live" in page
-    assert "observed, by extractor, started by manual, from 1 messages" in page
+    assert "observed, by extractor, started by manual, from 1 message" in page
 
 
 def test_explain_tells_where_an_item_went_and_why(home: Home) -> None:

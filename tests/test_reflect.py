@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _gate.recorded import Recorded, is_bound_to_its_day
-from _likeness import features, says_the_same
+from _likeness import adds_nothing, features
 from _observations import LOW, parse_log
 from _reflect import Item, halves_of, parts_of, place_of, read_items, steps_by_rule, system_prompt
 from _reflect.answer import Proposal, read_changes
@@ -110,6 +111,59 @@ def test_what_waits_for_an_answer_is_known_by_its_id(waiting: "tuple[str, ...]",
 )
 def test_what_names_a_day_that_has_not_passed_is_protected(one: str, protected: bool) -> None:
     assert (protection(one) == "future") == protected
+
+
+@pytest.mark.parametrize(
+    ("text", "protected"),
+    [
+        ("Plumber comes next week", True),
+        ("Der Installateur kommt nächste Woche", True),
+        ("Le plombier passe la semaine prochaine", True),
+        ("来週は歯医者", True),
+        ("Plumber comes next Friday", True),
+        ("Plumber comes in a week", False),  # the 27th
+        ("Rent goes up next month", True),
+        ("Rent goes up in two months", True),
+        ("Die Miete steigt in 3 Monaten", True),
+        ("家賃は3か月後に上がる", True),
+        ("Rent goes up by the end of the year", True),
+        ("Fair is in December", True),
+        ("La foire est en décembre", True),
+        ("Fair was in December", False),
+        ("It may rain at the fair", False),
+        ("Fair is on 5-Dec-2026", True),
+        ("Fair is in 2026-12", True),
+        ("Fair is in 12/2026", True),
+        ("Fair is on the 5th", True),
+        ("Family meets at Christmas", True),
+        ("Nobody came last week", False),
+        ("The cat is 9 months old", False),
+    ],
+)
+def test_a_time_to_come_need_not_be_a_date(text: str, protected: bool) -> None:
+    assert (protection(line(text, day="2026-11-20", importance=1)) == "future") == protected
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        "- 🟢 09:00 Talk about the shop <!-- dc:type=fact dc:importance=1 dc:date=2026-10-01 -->\n"
+        "  - 🔴 09:05 Never deploy on Fridays",
+        "- 🟢 09:00 Talk about the shop\n  - Never deploy <!-- dc:type=rule dc:importance=2 -->",
+        "- 🟢 09:00 Talk about the shop\n  - Deployed <!-- dc:type=fact dc:date=2026-11-30 -->",
+        "- 🟢 09:00 Never deploy <!-- dc:type=rule dc:importance=2 --> (said twice)",
+        "- <!-- dc:type=rule --> 🟢 Never deploy",
+        "- 🟢 09:00 Never deploy <!-- dc:type = rule dc:importance = 2 -->",
+        '- 🟢 09:00 Never deploy <!-- dc:importance="9" dc:type="fact" -->',
+        "- 🟢 09:00 Never deploy <!-- dc:importance=9 --> <!-- dc:type=fact -->",
+        "- 🟢 09:00 Never deploy <!-- dc:importance=critical -->",
+        "- 🟢 09:00 Old\r- 🔴 09:00 Never deploy\r- 🟢 Old <!-- dc:type=fact dc:importance=1 -->",
+    ],
+)
+def test_weight_that_stands_in_an_odd_place_protects_too(one: str) -> None:
+    found = items("Date: 2026-10-01", one)
+    assert [bool(item.protected) for item in found] == [True]
+    assert steps_by_rule(found, timezone.utc) == ()
 
 
 @pytest.mark.parametrize(
@@ -216,6 +270,37 @@ def test_what_only_looks_like_a_duplicate_stays(one: str, other: str) -> None:
         assert step.kept is not None and "provisional" not in step.kept.raw
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Prefers tea to coffee", "Prefers coffee to tea"),
+        ("Loan of 40 euros goes from Anna to Ben", "Loan of 40 euros goes from Ben to Anna"),
+        ("Anna pays 40 and Ben pays 50", "Anna pays 50 and Ben pays 40"),
+        (
+            "Room for the quarterly review with the Porto team is the blue one on the left side",
+            "Room for the quarterly review with the Porto team is the blue one on the right side",
+        ),
+        ("Freezer in the cellar is kept at 5 degrees", "Freezer in the cellar is kept at -5 degrees"),
+        ("Ticket for the museum costs $5", "Ticket for the museum costs €5"),
+        ("Backups of the shop go to /data/Shop.tar", "Backups of the shop go to /data/shop.tar"),
+        ("Code word of the alarm is BLUE", "Code word of the alarm is blue"),
+        ("Rule of the shop is more > less", "Rule of the shop is more < less"),
+        ("Анна любит зелёный чай", "Анна не любит зелёный чай"),
+        ("アンナは緑茶が好き", "アンナは緑茶が好きではない"),
+        ("Annaさんの店はBilbaoにあり、毎週2回開きます", "Oskarさんの店はBilbaoにあり、毎週2回開きます"),
+    ],
+)
+@pytest.mark.parametrize("importance", [4, 7])
+def test_what_differs_in_a_sign_a_letter_or_its_order_is_no_duplicate(
+    one: str, other: str, importance: float
+) -> None:
+    assert (
+        by_rule(line(one, importance=importance), line(other, day="2026-10-05", importance=importance)) == []
+    )
+    assert by_rule(line(one), line(other, day="2026-10-05", importance=5)) == []
+    assert by_rule(line(one, importance=7), line(other, day="2026-10-05")) == []
+
+
 def test_a_protected_line_goes_only_for_its_exact_likeness() -> None:
     rule = line("Never call before 10", kind="rule")
     again = line("Never call before 10.", kind="rule", day="2026-10-02")
@@ -247,6 +332,7 @@ def test_relative_days_that_have_passed_become_dates(text: str, kind: str, writt
         line("Dentist tomorrow", kind="event", day="2026-11-29"),
         line("Call tomorrow", kind="rule"),
         line("Dentist tomorrow (2026-10-02)", kind="event"),
+        line("Saw the film yesterday", kind="event", day="0001-01-01"),
         line("Dentist tomorrow", kind="event") + "\n  - bring the card",
     ],
 )
@@ -283,7 +369,7 @@ def test_what_says_the_same_is_found_as_if_each_line_were_compared_with_each(lin
         assert list(index.repeated(new)) == [
             place
             for place, old in enumerate(said)
-            if says_the_same(features(new.text), features(old.text))
+            if adds_nothing(features(new.text), features(old.text))
             and (old.date == new.date or not (is_bound_to_its_day(old) or is_bound_to_its_day(new)))
         ]
 
@@ -299,6 +385,7 @@ def test_the_work_for_a_line_does_not_grow_with_the_log() -> None:
             sys.setprofile(None)
         return sum(calls.values()) / len(notes)
 
+    calls_a_line(5_000)  # reads the tables of words, once
     assert calls_a_line(20_000) < 1.5 * calls_a_line(5_000)
 
 
@@ -632,6 +719,71 @@ def test_of_three_sources_each_is_said_once() -> None:
     # Each word but "penicillin" and "milk" stands in two of them.
     three = (line(MOTHER), line("Father is allergic to peanuts, milk"), line("Mother is allergic to peanuts"))
     assert merged("Mother and Father is allergic to penicillin and peanuts, milk", *three) == ("mixed", "")
+
+
+@pytest.mark.parametrize("piece", ["drop 1 by 2\n", "1 ", "🔴 ", "[", " "])
+def test_an_answer_of_megabytes_is_not_looked_at(piece: str) -> None:
+    begin = time.process_time()
+    assert read_changes("merge 1 2: " + piece * 1_000_000, 2) == ([], "loop")
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "sells forty teas", "sells a dozen teas", "sells tea twice", "sells zwei tea", "sells tea 五", "sells tea ½",
+        "sells tea in june", "sells tea today", "sells $ tea", "formerly sells tea", "sells tea illegally",
+    ],
+)  # fmt: skip
+def test_a_merge_adds_no_word_that_nobody_said(end: str) -> None:
+    one, other = (
+        line("Anna runs the bakery in Porto near the harbour"),
+        line("The bakery Anna runs sells tea"),
+    )
+    text = "Anna runs the bakery in Porto near the harbour and "
+    assert merged(text + "sells tea", one, other)[0] == "accepted"
+    assert merged(text + end, one, other)[0] != "accepted"
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ("keeps 5 degrees", "keeps -5 degrees"),
+        ("costs 5", "costs $5"),
+        ("costs $5", "costs €5"),
+        ("costs 5 euros", "costs 5 dollars"),
+        ("costs 5", "costs 5 million"),
+        ("costs 5", "costs 5%"),
+        ("has version 1.1", "has version 1.10"),
+        ("has the key_b", "has the key_B"),
+        ("has the word abc", "has the word ABC"),
+        ("has the word ABC", "has the word abc"),
+        ("is at https://a.example/x", "is at http://a.example/x"),
+        ("is below /data/Shop", "is below /data/shop"),
+        ("opens at > 5", "opens at < 5"),
+        ("opens at 5", "opens at 5 pm"),
+        ("has a contract", "has a contrast"),
+    ],
+)
+def test_a_merge_keeps_what_both_say_to_the_letter(said: str, made: str) -> None:
+    one, other = line(f"The shop in Porto {said}"), line(f"The shop that Anna owns {said}")
+    assert merged(f"The shop in Porto that Anna owns {said}", one, other)[0] == "accepted"
+    assert merged(f"The shop in Porto that Anna owns {made}", one, other)[0] != "accepted"
+
+
+@pytest.mark.parametrize(
+    ("one", "later"),
+    [
+        ("The shop is kept at 5", "The shop is kept at -5 now"),
+        ("The report is in /data/A.txt", "The report is in /data/a.txt now"),
+        ("The ticket is $5", "The ticket is €5 now"),
+        ("Анна любит чай", "Анна больше не любит чай"),
+        ("アンナは茶が好き", "アンナは茶が好きではない"),
+    ],
+)
+def test_no_note_goes_for_one_that_differs_in_a_sign_or_a_not(one: str, later: str) -> None:
+    found = items(line(one), line(later, day="2026-10-05"))
+    assert judge_proposals([Proposal((1,), by=2)], found, "test/model").steps == ()
 
 
 def test_two_days_may_be_one_line_that_names_both() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from _reflect.gate import judge_proposals
 from _state import Places, Provisional, Reflection, State, commit_reflection, reflected, save_state
 from fake_model import fails, says
 from observer_testing import at
+from patience import until
 from reflect_testing import NOW, Memory, diligent, notes_in, nothing_is_lost, three_months
 from transcript_builders import SID
 
@@ -166,6 +166,15 @@ def test_under_the_threshold_nothing_is_written(memory: Memory) -> None:
         ".openclaw/workspace/memory/observations.md",
         ".openclaw/workspace/logs/reflector.log",
     }
+
+
+@pytest.mark.parametrize(
+    "day", ["## Date: 2026-09-01 (first day at the new job)", "**Date: 2026-09-01** – moved to Porto"]
+)
+def test_a_date_line_that_says_more_than_its_day_stays(memory: Memory, day: str) -> None:
+    memory.put(f"{day}\n\n- 🟢 Said hello\n\nDate: 2026-09-02\n\n- 🟢 Said hello again\n- 🟡 Owns a boat\n")
+    memory.reflect("--force")
+    assert memory.raw.startswith(f"{day}\n") and "hello" not in memory.raw
 
 
 def test_force_reflects_on_a_small_log(memory: Memory) -> None:
@@ -575,11 +584,8 @@ def while_asked(memory: Memory, change: "Callable[[str], str]") -> "dict[str, An
     """Reflect on the shops; while the model thinks, somebody changes the log."""
     memory.put(SHOPS)
 
-    def answer(request: fake_model.Request) -> str:
-        memory.put(change(memory.raw))
-        return ANSWER
-
-    with fake_model.FakeModel(answer) as server:
+    answering = fake_model.meanwhile(lambda: memory.put(change(memory.raw)), ANSWER)
+    with fake_model.FakeModel(answering) as server:
         memory.model(server)
         ended = memory.call_reflector("--force")
     assert ended.code == 0
@@ -753,9 +759,7 @@ def test_a_reflector_that_is_stopped_while_it_asks_leaves_nothing_behind(memory:
     with fake_model.FakeModel(lambda request: hanging) as server:
         memory.model(server)
         process = memory.begin("--force")
-        deadline = time.monotonic() + 15
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: server.requests, "the question")
         process.send_signal(when)
         out, _err = process.communicate(timeout=20)
     assert process.returncode == (130 if when == signal.SIGTERM else -when)

@@ -242,6 +242,7 @@ def test_looking_loads_neither_the_model_nor_the_gate_nor_a_lock(home: Home) -> 
     loaded = {row.rsplit("|", 1)[1].strip() for row in done.stderr.splitlines() if "import time:" in row}
     assert "_markers" in loaded
     assert not loaded & {"_settle", "_window", "_answer", "_llm", "_gate", "_extract", "filelock", "requests"}
+    assert not loaded & {"dataclasses", "inspect"}  # they take as long as Python itself
 
 
 def test_a_dry_run_takes_nothing_and_writes_nothing(home: Home) -> None:

@@ -557,6 +557,24 @@ def declared_before(workspace: Path, agent: str = "main", key: bool = True) -> "
     return {**job, "declarationKey": f"total-recall/{agent}/observer"} if key else job
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["python3", "/skills/other/scripts/watch.py", "--quiet", "--workspace", "{workspace}"],
+        ["python3", "/skills/other/scripts/observer.py", "--workspace", "{workspace}", "--quiet"],
+        ["sh", "-lc", "python3 /skills/other/scripts/observer.py --workspace {workspace}"],
+    ],
+)
+def test_another_skills_job_of_the_same_name_stays(machine: Machine, host: Host, words: "list[str]") -> None:
+    argv = [word.format(workspace=machine.workspace) for word in words]
+    job = {**declared_before(machine.workspace, key=False), "payload": {"kind": "command", "argv": argv}}
+    host.set(jobs=[job])
+    assert "there is another job memory-observer" in machine.run("--cron", "openclaw").said
+    assert job in host.state["jobs"] and len(host.state["jobs"]) == 5
+    machine.run("--uninstall")
+    assert host.state["jobs"] == [job]
+
+
 @pytest.mark.parametrize("agent", ["main", "work"])
 @pytest.mark.parametrize("key", [True, False])
 def test_the_job_of_an_older_setup_is_replaced_and_not_doubled(

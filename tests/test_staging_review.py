@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
 import pty
 import subprocess
@@ -18,9 +16,9 @@ from unittest import mock
 import pytest
 
 import staging_review
-from _staging import Evidence, Proposal, parse_proposal, render_proposal
-from dream_testing import SCRIPTS, Dream
-from observer_testing import Ended
+from _staging import Evidence, Proposal, Staged, parse_proposal, render_proposal, same_as
+from dream_testing import Dream
+from observer_testing import SCRIPTS, Ended, dated, run_here
 from transcript_builders import iso
 
 MORNING = datetime(2026, 11, 30, 9, 0, tzinfo=timezone.utc)
@@ -48,15 +46,7 @@ class Desk(Dream):
 
     def review(self, *argv: str, now: Optional[datetime] = MORNING) -> Ended:
         """One command of staging_review.py in this process."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.ExitStack() as around:
-            around.callback(os.umask, os.umask(0o077))
-            around.enter_context(mock.patch.dict(os.environ, self.environ, clear=True))
-            around.enter_context(contextlib.redirect_stdout(out))
-            around.enter_context(contextlib.redirect_stderr(err))
-            code = staging_review.main([*(["--now", iso(now)] if now else []), *argv])
-        assert out.getvalue().count("\n") == 1
-        return Ended(code, json.loads(out.getvalue()), err.getvalue())
+        return run_here(lambda: staging_review.main([*dated(now), *argv]), self.environ)
 
     @property
     def staging(self) -> Path:
@@ -406,3 +396,59 @@ def test_signs_that_move_the_cursor_are_shown_not_sent(desk: Desk) -> None:
         shown = on_terminal(desk, *argv)
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
     assert "Swam \\x1b[2J\\u202e 2 km" in on_terminal(desk, "show", SWIM)
+
+
+# The same pattern again, and other files -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "comes_back"),
+    [
+        ("- SWIMS ON MONDAYS", False),
+        ("- Goes to the pool at the start of each week", False),
+        ("- Trains in the water, usually two kilometres", False),
+    ],
+)
+def test_a_rejected_pattern_does_not_come_back_in_other_words(
+    desk: Desk, text: str, comes_back: bool
+) -> None:
+    days = ("2026-11-09", "2026-11-16", "2026-11-23", "2026-11-30")
+    said = tuple(
+        Evidence(day, f"Swam {n} km", f"OBS-{day.replace('-', '')}-001") for n, day in enumerate(days, 1)
+    )
+    first = replace(SWIMMING, evidence=said[:3], supporting=", ".join(one.id for one in said[:3]))
+    later = replace(
+        first, text=text, summary=text, evidence=said, supporting=", ".join(one.id for one in said)
+    )
+    rejected = Staged(desk.staging / "rejected" / SWIM, first, "rejected")
+    assert (same_as(later, [rejected]) is None) is comes_back
+
+
+def test_another_pattern_may_rest_on_some_of_the_same_observations(desk: Desk) -> None:
+    ids = [f"OBS-20261109-{number:03d}" for number in range(1, 9)]
+    one = replace(SWIMMING, evidence=(), supporting=", ".join(ids[:5]))
+    other = replace(
+        SWIMMING, text="- Eats soup", summary="Eats soup", evidence=(), supporting=", ".join(ids[3:])
+    )
+    assert same_as(other, [Staged(desk.staging / SWIM, one, "rejected")]) is None
+
+
+def test_a_target_in_another_encoding_is_refused(desk: Desk) -> None:
+    target = desk.workspace / "MEMORY.md"
+    target.write_bytes("# Memory\n".encode("utf-16"))
+    ended = desk.review("approve", SWIM, "--apply")
+    assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
+    assert target.read_bytes() == "# Memory\n".encode("utf-16")
+    assert SWIM in desk.names()
+
+
+def test_one_line_of_windows_does_not_make_a_file_one_of_windows(desk: Desk) -> None:
+    target = desk.workspace / "MEMORY.md"
+    target.write_bytes(b"# Memory\n\n- one\n- two\r\n")
+    assert desk.review("approve", SWIM, "--apply").code == 0
+    assert target.read_bytes() == b"# Memory\n\n- one\n- two\r\n- Swims on Mondays\n"
+
+
+def test_what_was_typed_instead_of_a_name_is_in_no_log(desk: Desk) -> None:
+    assert desk.review("show", "Zebulon Smith").code == 2
+    assert "Zebulon" not in (desk.workspace / "logs" / "staging-review.log").read_text("utf-8")

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from _state import (
     commit,
     commit_reflection,
     cursors_of,
+    last_good_run,
     load_calls,
     load_state,
     replay,
@@ -387,7 +389,7 @@ def test_no_content_of_the_state_file_stops_a_run(
     places = Places(Path("unused"), tmp_path_factory.mktemp("state"))
     places.state.write_bytes(content)
     state = load_state(places)
-    save_state(places, replace(state, since_ms=7))
+    save_state(places, state._replace(since_ms=7))
     assert load_state(places).since_ms == 7
 
 
@@ -404,6 +406,27 @@ def test_an_unchanged_state_is_not_written_again(places: Places) -> None:
     before = places.state.stat().st_mtime_ns, places.state.stat().st_ino
     save_state(places, load_state(places))
     assert (places.state.stat().st_mtime_ns, places.state.stat().st_ino) == before
+
+
+@pytest.mark.parametrize(
+    ("mark", "known", "minute"),
+    [
+        (b"1796029500\n", "2026-11-30T09:10:00Z", 5),  # 09:05 in seconds since 1970
+        (None, "2026-11-30T09:10:00Z", 10),
+        (b"", "2026-11-30T09:10:00Z", 10),
+        (b"soon", "2026-11-30T09:10:00Z", 10),
+        (b"9" * 30, "2026-11-30T09:10:00Z", 10),
+        (None, "", None),
+        (None, "yesterday", None),
+    ],
+)
+def test_the_last_good_run_is_told_by_the_mark_or_else_by_the_state(
+    places: Places, mark: "bytes | None", known: str, minute: "int | None"
+) -> None:
+    if mark is not None:
+        places.observations.with_name(".observer-last-run").write_bytes(mark)
+    expected = None if minute is None else datetime(2026, 11, 30, 9, minute, tzinfo=timezone.utc)
+    assert last_good_run(places, State(last_good_run=known)) == expected
 
 
 def test_the_ledger_is_read_by_kind_and_damaged_lines_are_passed_over(places: Places) -> None:
@@ -579,7 +602,7 @@ def test_an_observers_commit_completes_a_reflection_that_was_cut_short(
         patch.setattr("_state.reflected.rewrite_log", interrupt)
         commit_reflection(teas, reflection(merging()))
     assert log_of(teas) == TEAS and teas.journal.exists()
-    save_state(teas, replace(load_state(teas), last_hash="changed meanwhile"))
+    save_state(teas, load_state(teas)._replace(last_hash="changed meanwhile"))
     commit(teas, change(load_state(teas), addition("Has a cat")))
     assert "Likes tea, green" in log_of(teas) and "Has a cat" in log_of(teas)
     assert load_state(teas).highest == {"2026-10-02": 2, "2026-11-30": 1}

@@ -9,7 +9,8 @@ import pytest
 
 from _transcripts.clean import split_command, tidy, unwrap
 from _transcripts.entry import parse_entry
-from _transcripts.machine import is_continuation, is_group_key, is_machine_key, without_silence
+from _transcripts.keys import is_group_key, is_machine_key
+from _transcripts.machine import is_continuation, without_silence
 from _transcripts.said import Said, hear
 
 STAMP = "[Mon 2026-11-30 02:17 UTC] "

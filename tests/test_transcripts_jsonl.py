@@ -90,6 +90,36 @@ def test_sidecars_locks_temporary_and_deleted_files_are_left_alone(store: JsonlS
     assert all_texts(folder) == expected
 
 
+@pytest.mark.parametrize("stem", [SID, "my-session"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_deleted_session_is_left_alone_whatever_its_name_and_cursor(
+    store: JsonlStore, folder: Path, stem: str, known: bool
+) -> None:
+    store.start(stem, "agent:main:explicit:mine")
+    store.user(stem, "hello")
+    (session,) = find_sessions(config_at(folder)).sessions
+    cursors = {session.key: replace(read_new(session, None, 0).end, position=1)} if known else {}
+    assert len(find_sessions(config_at(folder), cursors).sessions) == 1
+    (folder / f"{stem}.jsonl.deleted.2026-11-30T02-34-53.578Z").write_bytes(b"")
+    assert find_sessions(config_at(folder), cursors).sessions == ()
+
+
+def test_the_files_of_a_stem_that_is_no_uuid_are_one_transcript_once_it_has_a_cursor(
+    store: JsonlStore, folder: Path
+) -> None:
+    store.start("my-session", "agent:main:explicit:mine")
+    store.user("my-session", "hello")
+    (session,) = find_sessions(config_at(folder)).sessions
+    end = read_new(session, None, 0).end
+    (folder / "my-session.jsonl").rename(folder / "my-session.jsonl.reset.2026-11-30T02-34-53.578Z")
+    store.path("my-session").write_bytes(b'{"type":"session"}\n')
+    (session,) = find_sessions(config_at(folder), {session.key: end}).sessions
+    assert [path.name for path, _size in session.parts] == [
+        "my-session.jsonl.reset.2026-11-30T02-34-53.578Z",
+        "my-session.jsonl",
+    ]
+
+
 def test_reset_archives_and_topics_are_read(store: JsonlStore, folder: Path) -> None:
     topic = f"{SID_3}-topic-42"
     store.start(SID)
@@ -219,7 +249,7 @@ def test_cut_at_every_byte_each_message_is_read_exactly_once(store: JsonlStore, 
     cut_file.parent.mkdir()
     with open(cut_file, "wb", buffering=0) as growing:
         for cut in range(len(whole) + 1):
-            first = read_new(replace(session, path=cut_file, parts=()), None, 0)
+            first = read_new(session._replace(path=cut_file, parts=()), None, 0)
             rest = read_new(session, first.end, 0)
             assert texts(first.messages + rest.messages) == expected, cut
             assert not rest.rescanned and not first.problems and not rest.problems
@@ -243,7 +273,7 @@ def test_every_messages_cursor_goes_on_with_the_rest(store: JsonlStore, folder: 
     messages = read_all(session)
     assert texts(messages) == expected
     for index, message in enumerate(messages):
-        kept = Cursor.from_json(message.after.key, message.after.as_json())
+        kept = Cursor.from_row(message.after.key, message.after.as_row())
         assert kept == message.after
         assert read_all(session, kept) == messages[index + 1 :]
 

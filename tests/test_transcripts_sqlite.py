@@ -140,7 +140,7 @@ def test_every_messages_cursor_goes_on_with_the_rest(store: SqliteStore, agent: 
     session = only(agent)
     messages = read_all(session)
     for index, message in enumerate(messages):
-        assert Cursor.from_json(message.after.key, message.after.as_json()) == message.after
+        assert Cursor.from_row(message.after.key, message.after.as_row()) == message.after
         reading = read_new(session, message.after, 0)
         assert list(reading.messages) == messages[index + 1 :] and not reading.rescanned
 
@@ -394,13 +394,40 @@ def test_a_busy_store_is_a_problem_for_the_next_run(agent: Path) -> None:
         assert texts(read_all(session)) == ["hello"]
 
 
-@pytest.mark.parametrize("damage", ["text", "cut"])
+def damaged(path: Path, damage: str) -> None:
+    """What is there of a store once this has happened to it."""
+    whole = path.read_bytes()
+    place = whole.index(b"CREATE TABLE transcript_events") + 8
+    path.write_bytes(
+        {
+            "text": b"this is no database " * 500,
+            "cut": whole[:8192],
+            "definition": whole[:place] + b"\xff" + whole[place + 1 :],
+        }[damage]
+    )
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "definition"])
+def test_a_damaged_store_does_not_hide_the_folder(agent: Path, damage: str) -> None:
+    path = agent / "agent" / "openclaw-agent.sqlite"
+    with SqliteStore(path, wal=False) as store:
+        conversation(store)
+    damaged(path, damage)
+    files = JsonlStore(agent / "sessions")
+    files.start(SID_2)
+    files.user(SID_2, "hello")
+    listing = find_sessions(config_at(agent / "sessions"))
+    assert [session.session_id for session in listing.sessions] == [SID_2]
+    (problem,) = listing.problems
+    assert problem.waits and "cannot be read" in problem.what and str(path) in listing.sources
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "definition"])
 def test_a_damaged_store_is_an_error_not_an_empty_answer(agent: Path, damage: str) -> None:
     path = agent / "agent" / "openclaw-agent.sqlite"
     with SqliteStore(path, wal=False) as store:
         conversation(store)
-    whole = path.read_bytes()
-    path.write_bytes(b"this is no database " * 500 if damage == "text" else whole[:8192])
+    damaged(path, damage)
     with pytest.raises(SourceError, match="cannot be read"):
         find_sessions(config_at(agent / "sessions"))
 

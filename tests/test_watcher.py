@@ -22,7 +22,7 @@ from _compat import epoch_ms, utc_now
 from _errors import MissingPackage
 from patience import until
 from transcript_builders import SID, SID_2, SID_3, JsonlStore, SqliteStore
-from watcher_testing import SCRIPTS, Make, copy_scripts, machines
+from watcher_testing import SCRIPTS, Machine, Make, copy_scripts, machines
 
 NEW, COMPACT = "command:new", "session:compact:before"
 FAKE_INOTIFY = '''"""inotify_simple whose instances are used up."""
@@ -48,6 +48,18 @@ def make(tmp_path: Path, scripts: Path) -> Iterator[Make]:
 def talk(store: "JsonlStore | SqliteStore", lines: int, session: str = SID) -> None:
     for number in range(lines):
         store.user(session, f"The shop on the corner has {number} kinds of tea.")
+
+
+def busy(make: Make) -> "tuple[Machine, JsonlStore]":
+    """A machine whose observer, started by forty lines, runs until a file "go" is in the workspace."""
+    machine = make()
+    store = machine.jsonl()
+    store.start()
+    machine.begin()
+    machine.order("observer.py", until="go")
+    talk(store, 40)
+    until(lambda: len(machine.started("observer.py")) == 2, "the observer")
+    return machine, store
 
 
 MODES = pytest.mark.parametrize("flags", [(), ("--poll", "0.2")], ids=["inotify", "poll"])
@@ -85,13 +97,7 @@ def test_the_observer_starts_at_the_fortieth_line_and_not_before(
 
 
 def test_lines_that_come_while_an_observer_runs_count_for_the_next(make: Make) -> None:
-    machine = make()
-    store = machine.jsonl()
-    store.start()
-    machine.begin()
-    machine.order("observer.py", until="go")
-    talk(store, 40)
-    until(lambda: len(machine.started()) == 2, "the observer")
+    machine, store = busy(make)
     talk(store, 39)
     machine.until_counted(79)
     (machine.workspace / "go").touch()
@@ -252,13 +258,7 @@ def test_a_marker_is_taken_and_recovery_started(make: Make, flags: "tuple[str, .
 def test_who_cannot_wait_goes_beside_an_observer_that_runs(
     make: Make, event: str, script: str, flag: str
 ) -> None:
-    machine = make()
-    store = machine.jsonl()
-    store.start()
-    machine.begin()
-    machine.order("observer.py", until="go")
-    talk(store, 40)
-    until(lambda: len(machine.started("observer.py")) == 2, "the observer")
+    machine, _store = busy(make)
     machine.leave_marker("1-a", event)
     until(lambda: len(machine.started()) == 3, "the job beside it")
     assert machine.started()[2] in machine.started(script, flag)
@@ -560,13 +560,7 @@ def test_two_agents_of_one_home_are_watched_side_by_side(make: Make, place: str)
 
 
 def test_a_killed_watcher_leaves_nothing_in_the_way_of_the_next(make: Make) -> None:
-    machine = make()
-    store = machine.jsonl()
-    store.start()
-    machine.begin()
-    machine.order("observer.py", until="go")
-    talk(store, 40)
-    until(lambda: len(machine.started()) == 2, "the observer")
+    machine, _store = busy(make)
     assert machine.process is not None
     machine.process.kill()
     machine.process.communicate()

@@ -9,6 +9,7 @@ const ENDS = ["command:new", "command:reset", "session:auto-reset"];
 const MARKED = [...ENDS, "session:compact:before"];
 const MOST_MARKERS = 200; // left lying where nobody takes them; the oldest say enough
 const TAKEN_WITHIN_MS = 250;
+const UNWATCHED_AFTER_MS = 1000; // sessions that end together leave theirs within that
 const DONE_WITHIN_MS = 3000;
 const POLL_MS = 20;
 const BRIEF_MAX_CHARS = 20_000; // OpenClaw cuts an injected file there
@@ -101,11 +102,28 @@ async function mark(name, event) {
   if (!memory || isMachineKey(sessionKey(event))) return;
   const folder = markersFolder(memory);
   if (!folder) return;
-  const lying = fs.readdirSync(folder).filter((file) => file.endsWith(".json"));
+  const lying = untaken(folder, facts(event).agent_id);
   if (lying.length >= MOST_MARKERS) return;
   const marker = writeMarker(folder, name, event);
-  // What lies there untaken says that nobody watches.
-  if (ENDS.includes(name) && lying.length === 0) await settled(marker);
+  // What has lain there for so long says that nobody watches.
+  const since = Date.now() - UNWATCHED_AFTER_MS;
+  if (ENDS.includes(name) && !lying.some((leftAt) => leftAt < since)) await settled(marker);
+}
+
+/** When each of the markers was left that nobody has taken up; another agent's are not for this one's watcher. */
+function untaken(folder, agent) {
+  const names = fs.readdirSync(folder).filter((file) => file.endsWith(".json"));
+  return names.filter((file) => isFor(agent, path.join(folder, file))).map((file) => parseInt(file, 10) || 0);
+}
+
+function isFor(agent, file) {
+  if (!isReal(file, "isFile")) return false; // to read a pipe would wait for ever
+  try {
+    const found = text(JSON.parse(fs.readFileSync(file, "utf8"))?.agent_id);
+    return !agent || !found || found === agent;
+  } catch {
+    return fs.existsSync(file); // gone by now, or one that lies there though nobody can read it
+  }
 }
 
 /** memory/.total-recall/markers, made if need be; "" where a link would lead out of the memory folder. */

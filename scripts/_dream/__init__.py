@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from _dream.aging import Aged, age_log
 from _dream.chunks import chunk_from, finding_of
+from _dream.counting import counted
 from _dream.notes import Night, Note, highest_in, names_for, read_notes
 from _dream.plan import Plan, hooked_id, most_new_hooks, plan, room_for_hooks
-from _dream.size import without
+from _dream.size import leaving_with, without
 from _dream.verdict import ARCHIVE, CHUNK, KEEP, Verdict
 from _dream.weight import decayed, impact
 
@@ -24,6 +25,7 @@ __all__ = [
     "Verdict",
     "age_log",
     "chunk_from",
+    "counted",
     "decayed",
     "finding_of",
     "highest_in",
@@ -34,5 +36,6 @@ __all__ = [
     "plan",
     "read_notes",
     "room_for_hooks",
+    "leaving_with",
     "without",
 ]

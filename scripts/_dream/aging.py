@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from _dream.lines import rewritten_as
-from _dream.notes import Night, days_to_decay
-from _dream.weight import aged
+from _dream.notes import Night, decayed_up_to
 from _observations import parse_log
 from _reflect.items import read_items
 
@@ -22,14 +21,11 @@ class Aged:
 
 def age_log(log: str, night: Night) -> Aged:
     """Lower the importance of each observation by what its type loses a day, up to today. Doing it twice a day is doing
-    it once. Provisional lines stay as they were written: the answer that replaces them knows them by their bytes."""
+    it once."""
     entries = list(parse_log(log))
     lines, lost = 0, 0.0
-    for item in read_items(log, night.now, night.zone):
-        old = item.observation
-        if old.source == "provisional":
-            continue
-        new = aged(old, days_to_decay(old, item.text, night), night.today.isoformat())
+    for item in read_items(log, night.now, night.zone, night.waiting):
+        old, new = item.observation, decayed_up_to(night, item)
         changed = rewritten_as(item.entry, new) if new != old else None
         if changed is not None:
             entries[item.position] = changed

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 
 from _compat import parse_instant
 from _dream.lines import with_id
 from _dream.weight import CRITICAL_FROM, aged, lifetime
+from _ledger import is_id
 from _observations import Entry, Observation, estimate_tokens, next_ids
 from _reflect.items import Item, days_named, names_a_day_to_come, read_items
 
@@ -19,7 +20,8 @@ RESTORED_DAYS = 30  # what somebody asked back stays at least that long
 class Night:
     """When it is, and how far a night goes. `phase` 1 weighs impact and age, 2 types, confidence and decay as well.
     `restored` are the days ("YYYY-MM-DD") on which archived observations were brought back, by id. `highest` is, by
-    day, the highest number ever given to an observation."""
+    day, the highest number ever given to an observation, `waiting` the ids of the provisional lines that an answer has
+    still to replace: what a line says of itself, anybody could have typed."""
 
     now: datetime
     zone: tzinfo
@@ -27,6 +29,7 @@ class Night:
     token_target: int = 8_000
     restored: "Mapping[str, str]" = field(default_factory=dict)
     highest: "Mapping[str, int]" = field(default_factory=dict)
+    waiting: "Container[str]" = ()
 
     @property
     def today(self) -> date:
@@ -71,13 +74,14 @@ class Note:
 
 def read_notes(log: str, night: Night) -> "tuple[Note, ...]":
     """The observations of a log, in the order of the file."""
-    items = read_items(log, night.now, night.zone)
+    items = read_items(log, night.now, night.zone, night.waiting)
     names = names_for([item.observation for item in items], night)
     return tuple(_note(item, name, night) for item, name in zip(items, names))
 
 
 def names_for(observations: "Sequence[Observation]", night: Night) -> "list[str]":
-    """The ids of the observations, new ones for those without, and for a second one that bears the id of another."""
+    """The ids of the observations, new ones for those without one of ours, and for a second one that bears the id of
+    another."""
     highest = dict(night.highest)
     for day, number in highest_in(found.id for found in observations).items():
         highest[day] = max(number, highest.get(day, 0))
@@ -85,7 +89,7 @@ def names_for(observations: "Sequence[Observation]", night: Night) -> "list[str]
     names = []
     for found in observations:
         name = found.id
-        if not name or name in taken:
+        if not is_id(name) or name in taken:
             day = found.date or night.today.isoformat()
             name = next_ids(day, 1, (), highest.get(day, 0))[0]
             highest[day] = highest.get(day, 0) + 1
@@ -99,10 +103,19 @@ def highest_in(names: "Iterable[str]") -> "dict[str, int]":
     found: "dict[str, int]" = {}
     for name in names:
         parts = name.split("-")
-        if len(parts) == 3 and len(parts[1]) == 8 and parts[1].isdigit() and parts[2].isdigit():
+        if is_id(name):
             day = f"{parts[1][:4]}-{parts[1][4:6]}-{parts[1][6:]}"
             found[day] = max(found.get(day, 0), int(parts[2]))
     return found
+
+
+def decayed_up_to(night: Night, item: Item) -> Observation:
+    """The observation with what its type loses a day, up to today. A provisional line stays as it was written: the
+    answer that replaces it knows it by its bytes."""
+    if item.protected == "provisional":
+        return item.observation
+    days = days_to_decay(item.observation, item.text, night)
+    return aged(item.observation, days, night.today.isoformat())
 
 
 def days_to_decay(observation: Observation, text: str, night: Night) -> int:
@@ -120,9 +133,7 @@ def days_to_decay(observation: Observation, text: str, night: Night) -> int:
 
 
 def _note(item: Item, name: str, night: Night) -> Note:
-    observation = item.observation
-    if night.phase > 1:
-        observation = aged(observation, days_to_decay(observation, item.text, night), night.today.isoformat())
+    observation = decayed_up_to(night, item) if night.phase > 1 else item.observation
     age = _age(item, name, night)
     protected = _protection(item, name, night)
     tokens = estimate_tokens(item.entry.raw + "\n")
@@ -142,9 +153,9 @@ def _age(item: Item, name: str, night: Night) -> "int | None":
 
 def _protection(item: Item, name: str, night: Night) -> str:
     observation = item.observation
-    if observation.source == "provisional":
+    if item.protected == "provisional":
         return "provisional"
-    if not observation.id and with_id(item.entry, name) is None:
+    if observation.id != name and with_id(item.entry, name) is None:
         return "no id"
     if observation.importance >= CRITICAL_FROM:
         return "critical"

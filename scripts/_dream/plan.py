@@ -55,6 +55,11 @@ class Plan:
         return _leaving(self.verdicts)
 
     @property
+    def kept_by(self) -> "dict[str, int]":
+        """How many observations stay, by why: the protections, and "not due yet"."""
+        return dict(Counter(one.note.protected or "not due yet" for one in self.verdicts if one.what == KEEP))
+
+    @property
     def target_reached(self) -> bool:
         return self.tokens_after <= self.night.token_target
 
@@ -81,6 +86,7 @@ class Plan:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "hook_tokens": self.hook_tokens,
+            "tokens_after_estimated": True,  # how long the hook lines will be is not known yet
             "token_target": self.night.token_target,
             "target_reached": self.target_reached,
             "held_by": dict(self.held_by),

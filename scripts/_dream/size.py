@@ -11,6 +11,12 @@ HOOKS_HEADING = "## Archived (memory/archive holds the whole text)"
 
 def without(entries: "Sequence[Entry]", gone: "Iterable[int]") -> str:
     """The log without the entries at these positions, nor a date line below which nothing is left but was something."""
+    leaving = leaving_with(entries, gone)
+    return "\n".join(entry.raw for position, entry in enumerate(entries) if position not in leaving)
+
+
+def leaving_with(entries: "Sequence[Entry]", gone: "Iterable[int]") -> "set[int]":
+    """The positions of all that leaves when the entries at these positions go."""
     leaving = set(gone)
     starts = [position for position, entry in enumerate(entries) if entry.kind == "date"]
     for start, end in zip(starts, [*starts[1:], len(entries)]):
@@ -18,4 +24,4 @@ def without(entries: "Sequence[Entry]", gone: "Iterable[int]") -> str:
         if inside and leaving.issuperset(inside):
             # The last entry is what stands behind the file's last newline.
             leaving.update(position for position in range(start, end) if position != len(entries) - 1)
-    return "\n".join(entry.raw for position, entry in enumerate(entries) if position not in leaving)
+    return leaving

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from _dream.counting import counted
 from _dream.notes import Note
 from _dream.weight import impact, threshold
 
@@ -49,5 +50,5 @@ def _by_age(note: Note, what: str, days: float) -> Verdict:
         return Verdict(note, ARCHIVE, f"{what}: goes at once")
     if note.age_days is None:
         return Verdict(note, KEEP, "nothing says when it was said")
-    verdict = ARCHIVE if note.age_days >= days else KEEP
-    return Verdict(note, verdict, f"{what}: stays {days:g} days, is {note.age_days} days old")
+    verdict, stays = ARCHIVE if note.age_days >= days else KEEP, counted(days, "day")
+    return Verdict(note, verdict, f"{what}: stays {stays}, is {counted(note.age_days, 'day')} old")

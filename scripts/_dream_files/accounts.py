@@ -7,9 +7,9 @@ same, or when a line that names it (`dc:from=ID,ID`) holds all that it says. All
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
 from typing import Callable
 
 from _dream import age_log
@@ -67,12 +67,12 @@ class Account:
     unaccounted: "list[str]" = field(default_factory=list)
 
 
-def account(base: str, current: str, draft: str, shelves: Shelves, now: datetime, zone: tzinfo) -> Account:
+def account(base: str, current: str, draft: str, shelves: Shelves, night: Night) -> Account:
     """Compare a draft with the log that preflight kept. What others took out of `current` since then need not be in it,
     and what they added may."""
     told = Account()
     before, after = parse_log(base), parse_log(draft)
-    items = read_items(base, now, zone)
+    items, drafted = (read_items(text, night.now, night.zone, night.waiting) for text in (base, draft))
     by_id = {item.observation.id: item for item in items if item.observation.id}
     known = {key_of(entry) for entry in (*before, *parse_log(current)) if says_something(entry)}
     line = 1
@@ -81,10 +81,8 @@ def account(base: str, current: str, draft: str, shelves: Shelves, now: datetime
             _judge_new(told, position, entry, line, by_id, shelves)
         line += entry.raw.count("\n") + 1
     merged = {name: (new, names) for new, names in told.merged.values() for name in names}
-    _judge_missing(
-        told, before, parse_log(current), after, read_items(draft, now, zone), items, merged, shelves
-    )
-    _judge_changed(told, base, current, after, Night(now, zone))
+    _judge_missing(told, before, parse_log(current), after, drafted, items, merged, shelves)
+    _judge_changed(told, base, current, after, night)
     _judge_size(told, before, after)
     return told
 
@@ -158,14 +156,14 @@ def _judge_missing(
     shelves: Shelves,
 ) -> None:
     """Account for every entry of the old log that the draft does not have."""
-    stays = _Counted(after)
-    there = _Counted(current)
+    stays = _staying(before, after)
+    there = {key_of(entry) for entry in current}
     by_position = {item.position: item for item in items}
     index = Recorded([replace(item.observation, text=item.text) for item in drafted], is_tied_to_its_day)
     for position, entry in enumerate(before):
-        if not says_something(entry) or stays.take(entry):
+        if not says_something(entry) or position in stays:
             continue
-        if not there.has(entry):
+        if key_of(entry) not in there:
             continue  # somebody else took it out, and has accounted for it
         if entry.observation is not None:
             item = by_position[position]
@@ -180,22 +178,23 @@ def _judge_missing(
             )
 
 
-class _Counted:
-    """How often each entry occurs, to be taken one by one."""
+def _staying(before: "Sequence[Entry]", after: "Sequence[Entry]") -> "set[int]":
+    """The positions of the entries of the old log that the draft has. Of several in the same words it is the one with
+    the same id that stays, where that is there."""
+    left, named = Counter(map(key_of, after)), Counter(map(_with_name, after))
+    stays: "set[int]" = set()
+    for by_name in (True, False):
+        for position, entry in enumerate(before):
+            key, name = key_of(entry), _with_name(entry)
+            if position not in stays and left[key] and (named[name] or not by_name):
+                left[key] -= 1
+                named[name] -= 1
+                stays.add(position)
+    return stays
 
-    def __init__(self, entries: "Iterable[Entry]") -> None:
-        self._left: "dict[tuple[str, ...], int]" = {}
-        for entry in entries:
-            self._left[key_of(entry)] = self._left.get(key_of(entry), 0) + 1
 
-    def take(self, entry: Entry) -> bool:
-        """True when one more like it is there; that one is taken."""
-        left = self._left.get(key_of(entry), 0)
-        self._left[key_of(entry)] = max(0, left - 1)
-        return left > 0
-
-    def has(self, entry: Entry) -> bool:
-        return key_of(entry) in self._left
+def _with_name(entry: Entry) -> "tuple[tuple[str, ...], str]":
+    return key_of(entry), entry.observation.id if entry.observation else ""
 
 
 def _departure(

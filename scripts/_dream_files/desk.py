@@ -104,6 +104,7 @@ class Desk:
             self.config.dream_token_target,
             restored,
             state.highest,
+            frozenset(state.provisional),
         )
 
     def file_for(self, command: str, given: str) -> Path:

@@ -18,9 +18,10 @@ from _compat import sha256_hex
 from _dream_files.desk import Desk
 from _errors import RefusedError, StorageError
 from _files import private_folder, read_bytes, remove_folder, replace_file
+from _memory import iso
 
 FOLDER = ".dream-backups"
-OPEN, VALID, UNDONE, SUPERSEDED = "open", "valid", "undone", "superseded"
+OPEN, VALID, UNDONE, SUPERSEDED, REHEARSED = "open", "valid", "undone", "superseded", "rehearsed"
 NIGHTS_KEPT = 7
 LOG = "observations.md"
 _RUN = re.compile(r"\d{8}-\d{6}(?:-\d+)?")
@@ -29,13 +30,17 @@ _RUN = re.compile(r"\d{8}-\d{6}(?:-\d+)?")
 @dataclass(frozen=True)
 class Snapshot:
     """One preflight and what followed. `files` maps a path below the memory folder to (size, SHA-256), or to None when
-    it was not there; `at` is when it began, UTC; `day` the person's day."""
+    it was not there; `at` is when it began, UTC; `day` the person's day. `number` counts the nights: their names go by
+    a clock that may have been wrong, or gone back an hour. `is_rehearsal`: it was begun in read-only mode and has
+    changed nothing."""
 
     folder: Path
     at: str
     day: str
     status: str
     files: "Mapping[str, Optional[tuple[int, str]]]"
+    number: int = 0
+    is_rehearsal: bool = False
 
     @property
     def name(self) -> str:
@@ -64,12 +69,13 @@ class Snapshot:
 
 
 def snapshots(desk: Desk) -> "list[Snapshot]":
-    """All nights that are kept, the oldest first. One without a whole manifest was cut off before anything changed."""
+    """All nights that are kept, in the order in which they began. One without a whole manifest was cut off before
+    anything changed."""
     folder = desk.memory / FOLDER
     if not folder.is_dir():
         return []
     found = [_read(path) for path in sorted(folder.iterdir()) if _RUN.fullmatch(path.name) and _is_ours(path)]
-    return [night for night in found if night is not None]
+    return sorted(filter(None, found), key=lambda night: (night.number, night.name))
 
 
 def _is_ours(path: Path) -> bool:
@@ -80,7 +86,9 @@ def _read(folder: Path) -> Optional[Snapshot]:
     try:
         found = json.loads(read_bytes(folder / "manifest.json") or b"")
         files = {str(k): (int(v["size"]), str(v["sha256"])) if v else None for k, v in found["files"].items()}
-        return Snapshot(folder, str(found["at"]), str(found["day"]), str(found["status"]), files)
+        status, number = str(found["status"]), int(found.get("number", 0))
+        is_rehearsal = bool(found.get("read_only", status == REHEARSED))
+        return Snapshot(folder, str(found["at"]), str(found["day"]), status, files, number, is_rehearsal)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -90,7 +98,15 @@ def save(night: Snapshot) -> Snapshot:
     files: "dict[str, Any]" = {
         name: {"size": kept[0], "sha256": kept[1]} if kept else None for name, kept in night.files.items()
     }
-    told = {"schema": 1, "at": night.at, "day": night.day, "status": night.status, "files": files}
+    told = {
+        "schema": 1,
+        "at": night.at,
+        "day": night.day,
+        "status": night.status,
+        "number": night.number,
+        "read_only": night.is_rehearsal,
+        "files": files,
+    }
     new = json.dumps(told, indent=1).encode()
     if new != read_bytes(night.folder / "manifest.json"):
         replace_file(night.folder / "manifest.json", new)
@@ -98,9 +114,16 @@ def save(night: Snapshot) -> Snapshot:
 
 
 def newest(desk: Desk) -> Optional[Snapshot]:
-    """The last night, whatever became of it."""
-    found = snapshots(desk)
+    """The last night, whatever became of it; in read-only mode the last rehearsal. Neither goes on with the other."""
+    found = [night for night in snapshots(desk) if night.is_rehearsal == desk.config.read_only]
     return found[-1] if found else None
+
+
+def begin(desk: Desk) -> Snapshot:
+    """A night that begins now, with nothing kept yet."""
+    number = max((night.number for night in snapshots(desk)), default=0) + 1
+    at = iso(desk.run.now)
+    return Snapshot(_new_folder(desk), at, desk.today, OPEN, {}, number, desk.config.read_only)
 
 
 def open_night(desk: Desk) -> Snapshot:
@@ -113,7 +136,7 @@ def open_night(desk: Desk) -> Snapshot:
     return night
 
 
-def new_folder(desk: Desk) -> Path:
+def _new_folder(desk: Desk) -> Path:
     """The folder of a night that begins now, named by the person's time."""
     moment = f"{desk.run.now.astimezone(desk.config.zone):%Y%m%d-%H%M%S}"
     folder, number = desk.memory / FOLDER / moment, 1
@@ -136,11 +159,11 @@ def mark(night: Snapshot, status: str) -> Snapshot:
 
 
 def prune(desk: Desk) -> int:
-    """Remove old nights but the last 7 valid ones and the last 7 others; returns how many went."""
-    found = snapshots(desk)
-    valid = [night for night in found if night.status == VALID]
-    others = [night for night in found if night.status != VALID]
-    going = valid[:-NIGHTS_KEPT] + others[:-NIGHTS_KEPT]
+    """Remove old nights but the last 7 that are valid, 7 others and 7 rehearsals; returns how many went."""
+    groups: "dict[tuple[bool, bool], list[Snapshot]]" = {}
+    for night in snapshots(desk):
+        groups.setdefault((night.is_rehearsal, night.status == VALID), []).append(night)
+    going = [night for group in groups.values() for night in group[:-NIGHTS_KEPT]]
     for night in going:
         remove_folder(night.folder)
     return len(going)

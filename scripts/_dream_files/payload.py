@@ -6,11 +6,13 @@ What a fault says is made from the schema alone: a payload holds what people sai
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional
 
 import _cli
+from _dream.counting import counted
 from _errors import ConfigError, MissingPackage, PayloadError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def read_payload(given: "Optional[str]") -> object:
     data: "str | bytes" = _cli.read_input(MAX_PAYLOAD_BYTES) if given in (None, "-") else given or ""
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as problem:
         where = f"line {problem.lineno}, column {problem.colno}"
         raise _not_json(f"not JSON: {problem.msg} at {where}") from problem
@@ -38,6 +40,8 @@ def read_payload(given: "Optional[str]") -> object:
         raise _not_json(f"not UTF-8 text at byte {problem.start}") from problem
     except RecursionError as problem:
         raise _not_json("nested too deeply") from problem
+    except ValueError as problem:  # Python reads no integer of more than 4,300 digits
+        raise _not_json("not to be read: a number in it is too long") from problem
 
 
 def _not_json(problem: str) -> PayloadError:
@@ -53,6 +57,11 @@ def _once(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
 
 def _no_number(_text: str) -> NoReturn:
     raise _not_json("not JSON: NaN and Infinity are no numbers there")
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    return found if math.isfinite(found) else _no_number(text)
 
 
 def load_schema(name: str) -> "dict[str, Any]":
@@ -94,7 +103,7 @@ def refuse(faults: "set[tuple[str, str]]") -> None:
         more = f"; the first {MAX_FAULTS} are listed" if len(faults) > MAX_FAULTS else ""
         first = f"{ordered[0][0] or 'the payload'}: {ordered[0][1]}"
         raise PayloadError(
-            f"{len(faults)} faults in the payload{more}, beginning with {first}", ordered, _HINT
+            f"{counted(len(faults), 'fault')} in the payload{more}, beginning with {first}", ordered, _HINT
         )
 
 

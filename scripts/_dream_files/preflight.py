@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from _account import mend, read_files
+from _account import REWRITTEN, mend, read_files
 from _cli import Result
 from _compat import sha256_hex
 from _dream.lines import with_id
@@ -17,9 +17,10 @@ from _dream_files.kept import Snapshot
 from _errors import RefusedError, StorageError
 from _files import encode, free_bytes, private_folder, read_bytes, replace_file
 from _ledger import facts_of as facts_in_ledger
+from _ledger import is_id, read_ledger
 from _memory import iso
 from _observations import estimate_tokens, observations_in, parse_log
-from _state import Filing, file_away
+from _state import Filing, file_away, load_state
 
 FAVORITES = "favorites.md"
 _FAVORITES_HEAD = (
@@ -42,8 +43,9 @@ def preflight(desk: Desk) -> Result:
             return Result("ok", "resumed", facts_of(desk, begun, made))
         if begun is not None and begun.status == kept.OPEN:
             kept.mark(begun, kept.SUPERSEDED)
-        adopted = 0 if desk.pretends else adopt(desk)
+        # What a person has taken the id from is known again by its words, as long as it has no new one.
         mended = {} if desk.pretends else settle(desk)
+        adopted = 0 if desk.pretends else adopt(desk)
         night = take_snapshot(desk)
         pruned = kept.prune(desk)
     return Result(
@@ -53,9 +55,9 @@ def preflight(desk: Desk) -> Result:
 
 def check_places(desk: Desk) -> None:
     """Raise when memory cannot be read or written, or the disk is nearly full; nothing is changed."""
-    for shelf in SHELVES.values():
-        if shelf.folder[0] == "memory":
-            inside(desk.memory, (*shelf.folder[1:], "x"))
+    for path in (*files_of_the_day(desk), draft_of(desk)):
+        top = desk.memory if path.is_relative_to(desk.memory) else desk.config.workspace / "research"
+        inside(top, path.relative_to(top).parts, "move it away: a night writes there")
     data = read_bytes(desk.places.observations)
     if desk.memory.exists() and not os.access(desk.memory, os.W_OK | os.X_OK):
         raise StorageError(f"{desk.memory} cannot be written", f"check who owns it: ls -ld '{desk.memory}'")
@@ -69,6 +71,20 @@ def check_places(desk: Desk) -> None:
         )
 
 
+def files_of_the_day(desk: Desk) -> "list[Path]":
+    """What a night of today may write, apart from the log and what is kept for it."""
+    named = [
+        (*shelf.folder, f"{desk.today}{Path(shelf.example).suffix}")
+        for command, shelf in SHELVES.items()
+        if command != "update-observations"
+    ]
+    named.append(("memory", "archive", "reflections", f"{desk.today}.md"))
+    return [
+        (desk.memory if parts[0] == "memory" else desk.config.workspace / parts[0]).joinpath(*parts[1:])
+        for parts in named
+    ]
+
+
 def make_folders(desk: Desk) -> "dict[str, Any]":
     """The folders of the night, and a favorites.md in the workspace when there is none; in read-only mode no file."""
     for shelf in SHELVES.values():
@@ -76,18 +92,20 @@ def make_folders(desk: Desk) -> "dict[str, Any]":
         private_folder(top.joinpath(*shelf.folder[1:]))
     private_folder(desk.memory / "archive" / "reflections")
     favorites = desk.config.workspace / FAVORITES
-    is_new = not desk.pretends and read_bytes(favorites) is None
+    # A link that leads nowhere is the person's: nothing is made at the other end of it.
+    is_new = not desk.pretends and not favorites.is_symlink() and read_bytes(favorites) is None
     if is_new:
         replace_file(favorites, _FAVORITES_HEAD.encode())
     return {"favorites_created": is_new}
 
 
 def adopt(desk: Desk) -> int:
-    """Give an id to every observation without one, and to a second one that bears the id of another; returns how many
-    got one. Nothing else in their lines is touched."""
+    """Give an id to every observation without one of ours, and to a second one that bears the id of another; returns
+    how many got one. Nothing else in their lines is touched."""
     text, at = desk.log(), iso(desk.run.now)
     raws = [entry.raw for entry in parse_log(text)]
-    rows = []
+    rows: "list[dict[str, Any]]" = []
+    renamed: "dict[str, str]" = {}
     for note in read_notes(text, desk.night()):
         if note.item.observation.id == note.id:
             continue
@@ -95,18 +113,34 @@ def adopt(desk: Desk) -> int:
         if entry is not None:
             raws[note.item.position] = entry.raw
             rows.append({"e": "adopted", "at": at, "id": note.id, **facts_in_ledger(note.item.observation)})
+            if not is_id(note.item.observation.id):
+                renamed[note.item.observation.id] = note.id
     if rows:
         highest = highest_in(str(row["id"]) for row in rows)
-        file_away(desk.places, Filing(log=(text, "\n".join(raws)), rows=tuple(rows), highest=highest))
+        told = (*rows, *_renamed(desk, renamed, at))
+        file_away(desk.places, Filing(log=(text, "\n".join(raws)), rows=told, highest=highest))
     return len(rows)
+
+
+def _renamed(desk: Desk, renamed: "dict[str, str]", at: str) -> "list[dict[str, Any]]":
+    """Rows for the ids of another shape that the ledger has: what bore them lives on under an id of ours."""
+    known = {str(row.get("id")) for row in read_ledger(desk.places.ledger)} if any(renamed) else set()
+    return [
+        {"e": "merged", "at": at, "id": old, "into": new, "why": REWRITTEN}
+        for old, new in renamed.items()
+        if old in known
+    ]
 
 
 def settle(desk: Desk) -> "dict[str, int]":
     """Tell the ledger what people did to the log by hand: `mended` rows. `unexplained` counts observations of which too
-    many are gone at once to be written off: the rest is for a person to look into."""
-    mending = mend(read_files(desk.places), iso(desk.run.now))
-    if mending.rows:
-        file_away(desk.places, Filing(rows=mending.rows))
+    many are gone at once to be written off: the rest is for a person to look into. No id that the archives hold is
+    given again, whoever wrote them."""
+    files, given = read_files(desk.places), load_state(desk.places).highest
+    mending = mend(files, iso(desk.run.now))
+    highest = {day: top for day, top in highest_in(files.archived).items() if top > given.get(day, 0)}
+    if mending.rows or highest:
+        file_away(desk.places, Filing(rows=mending.rows, highest=highest))
     if mending.gone:
         desk.run.say(
             f"dream_cycle: {len(mending.gone)} observations are gone and nothing says why: see `account`"
@@ -117,8 +151,7 @@ def settle(desk: Desk) -> "dict[str, int]":
 def take_snapshot(desk: Desk) -> Snapshot:
     """Keep the log and the archives of the day, and leave a copy of the log to draft the new one in."""
     data = read_bytes(desk.places.observations)
-    night = Snapshot(kept.new_folder(desk), iso(desk.run.now), desk.today, kept.OPEN, {})
-    night = night.keeping(kept.LOG, data)
+    night = kept.begin(desk).keeping(kept.LOG, data)
     for command in ("archive", "chunk"):
         name = "/".join((*SHELVES[command].folder[1:], f"{desk.today}.md"))
         night = night.keeping(name, read_bytes(desk.memory / name))

@@ -44,12 +44,15 @@ def rollback(desk: Desk, force: bool = True) -> Result:
                 "restore ID brings one observation back; rollback --force undoes that night all the same",
             )
         parts = {name: night.bytes_of(name) for name in night.files}  # all of them whole, or nothing is done
+        others = [name for name in night.files if name != kept.LOG]
+        for name in others:
+            inside(desk.memory, tuple(name.split("/")), "move it away, and run this again")
         base, current = decode(parts[kept.LOG] or b""), desk.log()
         made = _made_of(desk, base, current)
         reworded = _reworded(base, current)
-        late = _added_by_others(base, current, made)
+        late = _added_by_others(base, current, made | set(reworded))
         again = _deleted_by_hand(desk, base, current)
-        new = "\n".join(reworded.get(id_of(entry), entry).raw for entry in parse_log(base))
+        new = "\n".join(one.raw for entry in parse_log(base) for one in reworded.get(id_of(entry), [entry]))
         new = with_entries(new, late) if late else new
         rows = _rows(desk, made, new)
         restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
@@ -67,7 +70,6 @@ def rollback(desk: Desk, force: bool = True) -> Result:
             file_away(desk.places, Filing(log=(current, new), rows=tuple(rows)))
         if parts[kept.LOG] is None and not new:
             remove_file(desk.places.observations)
-        others = [name for name in night.files if name != kept.LOG]
         put_back = [name for name in others if _put_back(desk, name, parts[name], base, restored)]
         refresh(desk)
         kept.mark(night, kept.UNDONE)
@@ -103,14 +105,20 @@ def _made_of(desk: Desk, base: str, current: str) -> "set[str]":
     return made
 
 
-def _reworded(base: str, current: str) -> "dict[str, Entry]":
-    """By id, the observations of preflight's log that say something else now: no night does that."""
+def _reworded(base: str, current: str) -> "dict[str, list[Entry]]":
+    """By id, what the observations of preflight's log that say something else now have become: no night does that. One
+    that is there as it was as well, beside a copy that bears its id, says nothing else."""
     old = {id_of(entry): entry for entry in parse_log(base) if id_of(entry)}
-    return {
-        id_of(entry): entry
-        for entry in parse_log(current)
-        if id_of(entry) in old and key_of(entry)[3:] != key_of(old[id_of(entry)])[3:]
-    }
+    now: "dict[str, list[Entry]]" = {}
+    for entry in parse_log(current):
+        if id_of(entry) in old:
+            now.setdefault(id_of(entry), []).append(entry)
+    return {name: found for name, found in now.items() if says(old[name]) not in map(says, found)}
+
+
+def says(entry: Entry) -> "tuple[str, ...]":
+    """What an entry says, with its time. Its day may come of a line far above, which a night can have taken out."""
+    return key_of(entry)[2:]
 
 
 def _deleted_by_hand(desk: Desk, base: str, current: str) -> "list[str]":
@@ -122,11 +130,14 @@ def _deleted_by_hand(desk: Desk, base: str, current: str) -> "list[str]":
 
 def _added_by_others(base: str, current: str, made: "set[str]") -> "list[Entry]":
     """What is in the log, was not at preflight, and was not `made` of it."""
-    old = entry_ids(parse_log(base))
+    old = {(id_of(entry), says(entry)) for entry in parse_log(base) if id_of(entry)}
     return [
         entry
         for entry in additions(base, current)
-        if entry.kind != "hook" and entry.raw.strip() != HOOKS_HEADING and id_of(entry) not in made | old
+        if entry.kind != "hook"
+        and entry.raw.strip() != HOOKS_HEADING
+        and id_of(entry) not in made
+        and (id_of(entry), says(entry)) not in old
     ]
 
 
@@ -152,7 +163,6 @@ def _put_back(desk: Desk, name: str, data: Optional[bytes], base: str, restored:
     """Put one file back; True when it was another. The archive of reflections is the reflector's as well: from it only
     what the night put there goes."""
     path = desk.memory / name
-    inside(desk.memory, tuple(name.split("/")))
     now = read_bytes(path)
     if name.startswith(_REFLECTIONS):
         data = _without(now, data, restored | entry_ids(parse_log(base)))

@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from _account import read_files, sha_of
+from _account import read_files
 from _archive import Archived, Block, block_for, render_archived
 from _cli import Result
 from _dream_files import kept
 from _dream_files.accounts import ARCHIVED, BY, CHUNKED, MERGED, Account, Departure, Shelves, account
 from _dream_files.archive import Filed, archived, entries_of, is_copy, phrases_of
-from _dream_files.desk import Desk
+from _dream_files.desk import Desk, inside
 from _dream_files.rehearsal import rehearse, rehearsed
 from _errors import ConfigError, RefusedError
 from _files import decode, encode, read_bytes
-from _ledger import facts_of
+from _ledger import facts_of, sha_of
 from _memory import iso, refresh_brief
 from _observations import Entry, estimate_tokens, next_ids, observations_in, parse_log, render_line
 from _state import Filing, file_away, key_of, load_state, redrafted, save_state
@@ -35,7 +35,7 @@ def update_observations(desk: Desk, file: str) -> Result:
         night = kept.open_night(desk)
         base, current = decode(night.bytes_of(kept.LOG) or b""), desk.log()
         shelves = shelves_of(desk, base)
-        told = account(base, current, draft, shelves, desk.run.now, desk.config.zone)
+        told = account(base, current, draft, shelves, desk.night())
         refuse_unaccounted(told)
         draft, highest = _with_merged_lines(desk, draft, told, current)
         new = redrafted(base, draft, current)
@@ -126,7 +126,7 @@ def refresh(desk: Desk) -> None:
     """Make brief.txt anew; the caller holds the memory lock."""
     state = load_state(desk.places)
     _words, made_from = refresh_brief(desk.places, state)
-    save_state(desk.places, replace(state, brief_of=made_from))
+    save_state(desk.places, state._replace(brief_of=made_from))
 
 
 def _with_merged_lines(desk: Desk, draft: str, told: Account, current: str) -> "tuple[str, dict[str, int]]":
@@ -236,7 +236,8 @@ def _whereabouts(
         return {"why": found.why, "in": lies, "into": found.into, "sha": sha}
     line = into.get(found.id, found.into)
     named = line if line.startswith("OBS-") else ""  # a line without id is named in the archive by its text
-    return {"why": found.why, "in": f"archive/reflections/{desk.today}.md", "into": named}
+    where, sha = f"archive/reflections/{desk.today}.md", sha_of(found.entry.raw)
+    return {"why": found.why, "in": where, "into": named, "sha": sha}
 
 
 def _blocks(desk: Desk, merged: "list[Departure]", into: "dict[str, str]") -> "dict[str, Block]":
@@ -254,6 +255,7 @@ def _blocks(desk: Desk, merged: "list[Departure]", into: "dict[str, str]") -> "d
         for found in merged
     ]
     path = desk.places.reflections / f"{desk.today}.md"
+    inside(desk.memory, path.relative_to(desk.memory).parts, "move it away, and run this again")
     if not desk.pretends:
         kept.keep(desk, kept.open_night(desk), path)
     name = f"archive/reflections/{path.name}"

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from _forget.command import finish, forget
+from _forget.order import is_id
 
-__all__ = ["finish", "forget"]
+__all__ = ["finish", "forget", "is_id"]

@@ -10,11 +10,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Optional
 
+from _compat import Stamp, stamp
 from _dream_files import Desk, kept
 from _dream_files.update import refresh
 from _errors import BusyError, StorageError
@@ -22,11 +23,11 @@ from _files import TEMPORARY_SUFFIX, decode, encode, read_bytes, remove_file, re
 from _forget import scrub
 from _forget.choose import ARCHIVES, LOGS, Choice
 from _forget.order import Order
+from _forget.task import Burial, Task
 from _ledger import read_ledger
 from _state import Filing, file_away, load_state, save_state
 from _tombstones import Tombstones, load_tombstones, save_tombstones, with_key
 
-SCHEMA = 1
 _DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 5
 # So many files of others are looked at, none larger than this.
@@ -54,17 +55,33 @@ def look(desk: Desk, order: Order) -> Forgotten:
     for path, scrubber in _our_files(desk):
         text = _text_of(path, order)
         if text is not None and scrubber(text, order) != text:
-            found[_shown(desk, path)] = max(1, scrub.counted(text, order))
+            found[_shown(desk, path)] = max(1, scrub.counted(text, order, scrubber))
     return Forgotten(found, others(desk, order))
 
 
-def carry_out(desk: Desk, choice: Choice, words: "tuple[str, ...]", at: str) -> "dict[str, int]":
-    """Forget it; returns how much went from which file of ours. The caller holds the memory lock, and has finished what
-    was unfinished."""
-    bury(desk, choice, words, at)
-    told = {"schema": SCHEMA, "order": choice.order.as_json(), "rows": list(choice.rows)}
-    replace_file(desk.places.forgetting, json.dumps(told).encode())
-    return _do(desk, choice.order, choice.rows)
+def clean_files(desk: Desk, order: Order) -> "dict[Path, Stamp]":
+    """The files of ours in which there is nothing about it, as they are now: until they change they need no second
+    look. Reads them all; no lock is held meanwhile."""
+    found = {}
+    for path, scrubber in _our_files(desk):
+        was = stamp(path)
+        text = _text_of(path, order)
+        if was is not None and (text is None or scrubber(text, order) == text):
+            found[path] = was
+    return found
+
+
+def carry_out(
+    desk: Desk, choice: Choice, words: "tuple[str, ...]", at: str, clean: "Mapping[Path, Stamp]"
+) -> "dict[str, int]":
+    """Forget it; returns how much went from which file of ours. `clean` are files in which there was nothing. The
+    caller holds the memory lock, and has finished what was unfinished.
+
+    What is to be done is written down before anything is: from then on nothing of it can be left half done.
+    """
+    task = Task(choice.order, choice.rows, words, at, tuple(burials_of(choice)))
+    replace_file(desk.places.forgetting, json.dumps(task.as_json()).encode())
+    return _do(desk, task, clean)
 
 
 def finish_unfinished(desk: Desk) -> bool:
@@ -73,35 +90,40 @@ def finish_unfinished(desk: Desk) -> bool:
     if data is None:
         return False
     try:
-        told = json.loads(data)
-        order, rows = Order.from_json(told["order"]), tuple(dict(row) for row in told["rows"])
+        task = Task.from_json(json.loads(data))
     except _DAMAGED as problem:
         raise StorageError(
             f"{desk.places.forgetting} is damaged ({type(problem).__name__})",
             "remove it, and forget the same once more",
         ) from problem
-    _do(desk, order, rows)
+    _do(desk, task, {})
     return True
 
 
-def bury(desk: Desk, choice: Choice, words: "tuple[str, ...]", at: str) -> None:
-    """Put up the tombstones: from now on none of it comes back from what was said before."""
-    found = with_key(load_tombstones(desk.places))
+def burials_of(choice: Choice) -> "Iterator[Burial]":
+    """What a tombstone is put up for, beside the words that were asked for."""
     texts = {item.id: item.text for item in choice.items if item.id and item.text}
-    stones = [found.for_words(at, words)] if words else []
     for name, (alone, near) in sorted(choice.origins.items()):
         if not name.startswith("CHUNK-"):
-            stones.append(found.for_line(at, texts.get(name, ""), alone, near))
-    stones += [
-        found.for_line(at, text, (), ())
-        for text in sorted({item.text for item in choice.items if not item.id and item.is_observation})
-    ]
-    new = tuple(stone for stone in stones if stone not in found.stones)
-    save_tombstones(desk.places, Tombstones((*found.stones, *new), found.key))
+            yield Burial(texts.get(name, ""), alone, near)
+    for text in sorted({item.text for item in choice.items if not item.id and item.is_observation}):
+        yield Burial(text)
 
 
-def _do(desk: Desk, order: Order, rows: "tuple[dict[str, Any], ...]") -> "dict[str, int]":
+def bury(desk: Desk, task: Task) -> None:
+    """Put up the tombstones: from now on none of it comes back from what was said before."""
+    found = with_key(load_tombstones(desk.places))
+    stones = [found.for_words(task.at, task.words)] if task.words else []
+    stones += [found.for_line(task.at, one.text, one.uids, one.near) for one in task.burials]
+    new = tuple(stone for stone in dict.fromkeys(stones) if stone not in found.stones)
+    if new:
+        save_tombstones(desk.places, Tombstones((*found.stones, *new), found.key))
+
+
+def _do(desk: Desk, task: Task, clean: "Mapping[Path, Stamp]") -> "dict[str, int]":
     """Returns how much went from which file."""
+    order, rows = task.order, task.rows
+    bury(desk, task)
     found: "Counter[str]" = Counter()
     known = {
         _name_of(row) for kind in {row["e"] for row in rows} for row in read_ledger(desk.places.ledger, kind)
@@ -113,8 +135,9 @@ def _do(desk: Desk, order: Order, rows: "tuple[dict[str, Any], ...]") -> "dict[s
         found[_shown(desk, desk.places.observations)] = max(1, scrub.counted(log, order))
     if missing or new != log:
         file_away(desk.places, Filing(log=(log, new) if new != log else None, rows=missing))
+    clean = dict(clean)
     for _round in range(_ROUNDS):
-        changed = _sweep(desk, order)
+        changed = _sweep(desk, order, clean)
         found.update(changed)
         if not changed:
             break
@@ -129,15 +152,21 @@ def _name_of(row: "Mapping[str, Any]") -> "tuple[object, ...]":
     return row.get("e"), row.get("id"), row.get("at")
 
 
-def _sweep(desk: Desk, order: Order) -> "dict[str, int]":
-    """Scrub every file of ours; returns how much went from which."""
+def _sweep(desk: Desk, order: Order, clean: "dict[Path, Stamp]") -> "dict[str, int]":
+    """Scrub every file of ours but those that are still as `clean` has them, and note there which are clean; returns
+    how much went from which."""
     changed = _scrub_nights(desk, order)
     for path, scrubber in _our_files(desk):
+        was = stamp(path)
+        if was is not None and clean.get(path) == was:
+            continue
         text = _text_of(path, order)
         new = scrubber(text, order) if text is not None else None
         if text is None or new == text:
+            if was is not None:
+                clean[path] = was
             continue
-        changed[_shown(desk, path)] = max(1, scrub.counted(text, order))
+        changed[_shown(desk, path)] = max(1, scrub.counted(text, order, scrubber))
         if new is None:
             remove_file(path)
         else:
@@ -164,7 +193,7 @@ def _forget_state(desk: Desk, order: Order) -> None:
     """What is kept between runs: marks of lines that are gone, and the brief."""
     state = load_state(desk.places)
     waiting = {name: found for name, found in state.provisional.items() if name not in order.ids}
-    save_state(desk.places, replace(state, provisional=waiting, last_hash="", brief_of=""))
+    save_state(desk.places, state._replace(provisional=waiting, last_hash="", brief_of=""))
     remove_file(desk.memory / ".observer-last-hash")
     refresh(desk)
 
@@ -189,9 +218,15 @@ def _our_files(desk: Desk) -> "Iterator[tuple[Path, scrub.Scrubber]]":
         if path.name.split(".log")[0] in _LOGS:
             yield path, scrub.lines
     yield from _private_files(desk)
-    for path in _files_below(memory):
-        if path.name.endswith(TEMPORARY_SUFFIX):
+    yield from ((path, scrub.whole) for path in _files_below(memory) if _is_temporary(path))
+    # What a killed `staging_review.py approve --apply` left beside the file that it wrote to.
+    for path in sorted(workspace.glob(f"*{TEMPORARY_SUFFIX}")) if workspace != memory else ():
+        if path.is_file() and not path.is_symlink():
             yield path, scrub.whole
+
+
+def _is_temporary(path: Path) -> bool:
+    return path.name.endswith(TEMPORARY_SUFFIX)
 
 
 def _private_files(desk: Desk) -> "Iterator[tuple[Path, scrub.Scrubber]]":

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from _account import CHUNKED, FORGOTTEN, MERGED, Standing, standings
 from _archive import read_records
-from _compat import sha256_hex
+from _compat import Stamp, sha256_hex, stamp
 from _files import decode, read_bytes
 from _forget.order import Order, mentions
-from _forget.scrub import said_in, takes
+from _forget.scrub import going, said_in
 from _ledger import read_ledger
 from _likeness import features, fingerprint
 from _observations import parse_log, tidy
@@ -78,13 +78,14 @@ def read_items(memory: Path, order: Order, near: "frozenset[str]") -> "Iterator[
     """All of the log, and of the archives the files that have something of the order in them, or one of the ids in
     `near`; `is_hit` where the order's words or texts are in it."""
     for name in LOGS:
-        text = decode(read_bytes(memory / name) or b"")
-        for entry in parse_log(text):
-            if entry.observation or (entry.raw.strip() and takes(entry, order)):
+        entries = parse_log(decode(read_bytes(memory / name) or b""))
+        gone = going(entries, order)
+        for position, entry in enumerate(entries):
+            if entry.observation or position in gone:
                 name_of = entry.observation.id if entry.observation else ""
                 said = entry.observation.text if entry.observation else tidy(entry.raw)
                 is_one = entry.observation is not None
-                yield Item(name_of, name, said, entry.raw, (), takes(entry, order), is_one)
+                yield Item(name_of, name, said, entry.raw, (), position in gone, is_one)
     for folder in ARCHIVES:
         place = memory / folder
         for path in sorted(place.glob("*.md")) if place.is_dir() else ():
@@ -100,9 +101,19 @@ def _archived(where: str, text: str, order: Order) -> "Iterator[Item]":
         said = entry.observation.text if entry and entry.observation else tidy(record.text)
         hit = record.id in order.ids or order.has(said_in(record))
         yield Item(record.id, where, said, record.text, record.source_ids, hit)
-    for entry in parse_log(text) if not found else ():
-        if takes(entry, order):
-            yield Item("", where, tidy(entry.raw), entry.raw, (), True, entry.observation is not None)
+    entries = parse_log(text) if not found else []
+    for position in sorted(going(entries, order)):
+        entry = entries[position]
+        yield Item("", where, tidy(entry.raw), entry.raw, (), True, entry.observation is not None)
+
+
+def seen(places: Places) -> "dict[Path, Optional[Stamp]]":
+    """The state of every file that `choose` reads: while none changes, it would choose the same again."""
+    memory = places.observations.parent
+    files = [places.ledger, *(memory / name for name in LOGS)]
+    for folder in ARCHIVES:
+        files += sorted((memory / folder).glob("*.md"))
+    return {path: stamp(path) for path in files}
 
 
 def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: str) -> Choice:

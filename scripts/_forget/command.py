@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from _cli import Result, Run
+from _cli import Result, Run, many
 from _dream_files import Desk, make_desk
 from _errors import UsageError
 from _files import is_there
-from _forget.carry import Forgotten, carry_out, finish_unfinished, look, others
-from _forget.choose import Choice, choose
-from _forget.order import ids_in, query_of
+from _forget.carry import Forgotten, carry_out, clean_files, finish_unfinished, look, others
+from _forget.choose import Choice, choose, seen
+from _forget.order import is_id, query_of
 from _gate.wording import ORDINARY
 from _ledger import covered_uids
 from _memory import iso
@@ -30,14 +30,21 @@ def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
     known of, and for words that stand in every second line."""
     ids, words = read_wanted(wanted)
     if not apply or desk.run.dry_run:
-        choice = chosen(desk, ids, words)
+        choice = choose(desk.places, ids, words, iso(desk.run.now))
+        refuse_unknown(choice)
         return told(desk, choice, look(desk, choice.order), "dry_run")
+    # Looking takes seconds where memory is large: others wait only while it is done, and what they changed meanwhile is
+    # looked at again.
+    before, guess = seen(desk.places), choose(desk.places, ids, words, iso(desk.run.now))
+    clean = clean_files(desk, guess.order)
     with desk.holding_memory():
         finished = finish_unfinished(desk)
-        choice = chosen(desk, ids, words)
+        choice = guess if seen(desk.places) == before else choose(desk.places, ids, words, iso(desk.run.now))
+        refuse_unknown(choice)
         files: "dict[str, int]" = {}
         if choice.items or choice.rows or choice.order.words:
-            files = carry_out(desk, choice, words, iso(desk.run.now))
+            same = choice.order == guess.order
+            files = carry_out(desk, choice, words, iso(desk.run.now), clean if same else {})
     anything = bool(choice.items or choice.rows or files)
     reason = "forgotten" if anything else "finished" if finished else "nothing_found"
     return told(desk, choice, Forgotten(files, others(desk, choice.order)), reason)
@@ -53,8 +60,8 @@ def finish(run: Run) -> None:
 
 def read_wanted(wanted: "Sequence[str]") -> "tuple[list[str], tuple[str, ...]]":
     """The ids among the arguments, and the words of the others."""
-    ids = [one.upper() for one in wanted if ids_in(one.upper()) == [one.upper()]]
-    words = query_of(" ".join(one for one in wanted if ids_in(one.upper()) != [one.upper()]))
+    ids = [one.upper() for one in wanted if is_id(one.upper())]
+    words = query_of(" ".join(one for one in wanted if not is_id(one.upper())))
     if not ids and not words:
         raise UsageError("there is nothing to forget", 'such as: recall.py forget "Anna Meier"')
     if words and not any(map(_is_telling, words)):
@@ -67,15 +74,13 @@ def _is_telling(word: str) -> bool:
     return not bare.isascii() or (len(bare) > 1 and bare not in ORDINARY)
 
 
-def chosen(desk: Desk, ids: "Sequence[str]", words: "tuple[str, ...]") -> Choice:
-    """What goes. Raises UsageError for an id that nothing is known of."""
-    choice = choose(desk.places, ids, words, iso(desk.run.now))
+def refuse_unknown(choice: Choice) -> None:
+    """Raise UsageError for an id that nothing is known of."""
     if choice.unknown:
         raise UsageError(
             f"nothing is known of {', '.join(choice.unknown[:5])}",
             "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
         )
-    return choice
 
 
 def told(desk: Desk, choice: Choice, found: Forgotten, reason: str) -> Result:
@@ -135,8 +140,8 @@ def page_of(
         yield f"\nOther parts of what was made of several stay in the archive: {', '.join(choice.kept)}"
     if found.others:
         yield "\nThese files are not Total Recall's and still hold it:"
-        yield from (f"  {tidy(name)}: {number} lines" for name, number in found.others.items())
+        yield from (f"  {tidy(name)}: {many(number, 'line')}" for name, number in found.others.items())
     if facts["messages"]:
-        yield f"\nIt came from {facts['messages']} messages of {facts['sessions']} conversations."
+        yield f"\nIt came from {many(facts['messages'], 'message')} of {many(facts['sessions'], 'conversation')}."
     if is_dry and (items or found.files):
         yield "\nNothing was changed. With --apply it is forgotten, for good."

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from _likeness import WIDE, fingerprint
-from _tombstones import folded, words_in
+from _tombstones import folded, word_pattern, words_in
 
 _METADATA = re.compile(r"\bdc:[a-z_]+=[^\s<>]+")
 _ID = re.compile(r"\b(?:OBS|CHUNK)-\d{8}-\d{3,9}(?!\d)")
-_WORD = re.compile(r"[^\W_]+\*?")
+# What a fingerprint leaves out within a word.
+_QUOTES = re.compile(r"[`*_~#>\[\]()\"“”‘’'«»]")
 # A shorter text is only looked for as a whole line: "Yes" stands in many.
 _FEW_IDS = 16  # so many are looked for one after the other
 _FEWEST_WORDS, _FEWEST_CHARS = 3, 12
@@ -50,7 +51,8 @@ class Order:
         plain = folded(content)
         if self.words and all(word.rstrip("*") in plain for word in self.words):
             return True
-        return any(all(word in plain for word in words) for words in _needles(self.texts))
+        bare = _QUOTES.sub("", plain) if self.texts else ""
+        return any(all(word in bare for word in words) for words in _needles(self.texts))
 
     def _has_words(self, text: str) -> bool:
         if not self.words or not text:
@@ -94,9 +96,14 @@ class Order:
 
 def mentions(content: str, ids: "frozenset[str]") -> bool:
     """A quick look for ids in a whole file; True also for longer ids that begin like one of them."""
+    return bool(ids_present(content, ids))
+
+
+def ids_present(content: str, ids: "frozenset[str]") -> "frozenset[str]":
+    """Which of the ids a text has, or longer ones that begin so."""
     if len(ids) <= _FEW_IDS:
-        return any(name in content for name in ids)
-    return not ids.isdisjoint(ids_in(content))
+        return frozenset(name for name in ids if name in content)
+    return ids.intersection(ids_in(content))
 
 
 def ids_in(text: str) -> "list[str]":
@@ -104,10 +111,15 @@ def ids_in(text: str) -> "list[str]":
     return _ID.findall(text) if "-" in text else []
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is the id of an observation or chunk, and nothing else."""
+    return ids_in(text) == [text]
+
+
 def query_of(text: str) -> "tuple[str, ...]":
     """The words that somebody wants forgotten, each once."""
     plain = folded(text)
-    found = _WORD.findall(WIDE.sub(" ", plain))
+    found = word_pattern(r"\*?").findall(WIDE.sub(" ", plain))
     for run in WIDE.findall(plain):
         found += [run] if len(run) == 1 else [run[start : start + 2] for start in range(len(run) - 1)]
     return tuple(dict.fromkeys(found))

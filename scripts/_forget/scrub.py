@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from _archive import Record, headings, read_archived, read_records
 from _dream import hooked_id, without
-from _forget.order import Order
+from _forget.order import Order, ids_present
 from _observations import HEAD, Entry, parse_log
 from _staging import parse_proposal
 
@@ -18,14 +18,36 @@ Scrubber = Callable[[str, Order], Optional[str]]
 
 _TELLING = ("Hooks", "Topic", "Archived reason", "Reason")
 _PRINT, _WHY = re.compile(r'fp":"(\w+)"'), re.compile(r'"why":"((?:[^"\\]|\\.)*)"')
+# What no line before it runs on into: an item of a list, a heading, a quotation, a row, a field, a fence.
+_BEGINS = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\*\*|```|Date:|<!--)")
 _HEAD_LINES = frozenset(HEAD.split("\n"))
 
 
 def log(text: str, order: Order) -> str:
     """A log without the entries that are about it: observations, hook lines, remarks."""
     entries = parse_log(text)
-    gone = [position for position, entry in enumerate(entries) if takes(entry, order)]
+    gone = going(entries, order)
     return without(entries, gone) if gone else text
+
+
+def going(entries: "Sequence[Entry]", order: Order) -> "set[int]":
+    """The positions of the entries of a log that go."""
+    gone = {position for position, entry in enumerate(entries) if takes(entry, order)}
+    loose = [entry.raw if entry.kind == "other" else "" for entry in entries]
+    return gone | _halves(loose, gone, order)
+
+
+def _halves(texts: "Sequence[str]", gone: "set[int]", order: Order) -> "set[int]":
+    """The lines, by number, that only together with the line before or after them are about it: a sentence may be
+    broken anywhere. Those that begin something of their own are no such halves."""
+    found: "set[int]" = set()
+    for number in range(1, len(texts)):
+        before, line = texts[number - 1], texts[number]
+        if not before.strip() or not line.strip() or _BEGINS.match(line) or {number - 1, number} & gone:
+            continue
+        if before not in _HEAD_LINES and line not in _HEAD_LINES and order.has(f"{before} {line.strip()}"):
+            found |= {number - 1, number}
+    return found
 
 
 def takes(entry: Entry, order: Order) -> bool:
@@ -74,16 +96,20 @@ def lines(text: str, order: Order) -> str:
 
 
 def _without_lines(text: str, order: Order) -> str:
-    return "\n".join(line for line in text.split("\n") if not order.is_about(line))
+    every = text.split("\n")
+    gone = {number for number, line in enumerate(every) if order.is_about(line)}
+    gone |= _halves(every, gone, order)
+    return "\n".join(line for number, line in enumerate(every) if number not in gone) if gone else text
 
 
 def proposal(text: str, order: Order) -> Optional[str]:
-    """A proposal without the evidence that is about it; None when the proposal itself is."""
+    """A proposal without the evidence that is about it; None when the proposal itself is. What lost the form of a
+    proposal, or never had it, loses its lines."""
     found = parse_proposal(text)
     if found is None:
-        return None if order.is_about(text) else text
+        return lines(text, order)
     kept = "\n".join(_without_ids(line, order) for line in text.split("\n") if not _is_evidence(line, order))
-    return None if any(map(order.has, kept.split("\n"))) else kept
+    return None if order.has(found.text) or any(map(order.has, kept.split("\n"))) else kept
 
 
 def _is_evidence(line: str, order: Order) -> bool:
@@ -128,16 +154,16 @@ def whole(text: str, order: Order) -> Optional[str]:
 def ledger(text: str, order: Order) -> str:
     """The ledger without what could tell the text: of a forgotten observation the rows stay, with its id, its days and
     the messages that it came from. The only rows that are ever changed."""
-    return "\n".join(_row(line, order) for line in text.split("\n"))
+    whys = frozenset(found for found in set(_WHY.findall(text)) if order.has(found))
+    signs = [f'"{one}"' for one in ids_present(text, order.ids) | (order.prints & set(_PRINT.findall(text)))]
+    signs += [f'"why":"{why}"' for why in whys]
+    if not signs:
+        return text
+    said = re.compile("|".join(map(re.escape, sorted(signs))))
+    return "\n".join(_row(line, order) if said.search(line) else line for line in text.split("\n"))
 
 
 def _row(line: str, order: Order) -> str:
-    if (
-        not order.names(line)
-        and not order.prints.intersection(_PRINT.findall(line))
-        and not _tells(line, order)
-    ):
-        return line
     try:
         row = json.loads(line) if line else None
     except (ValueError, RecursionError):
@@ -148,7 +174,7 @@ def _row(line: str, order: Order) -> str:
     kept = {
         name: value
         for name, value in row.items()
-        if not (is_its and name in ("fp", "into_fp"))
+        if not (is_its and name in ("fp", "into_fp", "sha"))
         and not (name in ("fp", "into_fp") and value in order.prints)
         and not (name == "why" and order.has(str(value)))
     }
@@ -157,17 +183,10 @@ def _row(line: str, order: Order) -> str:
     return line if kept == row else json.dumps(kept, separators=(",", ":"))
 
 
-def _tells(line: str, order: Order) -> bool:
-    """Whether the reason in a row, which an agent may have worded, is about it."""
-    found = _WHY.search(line)
-    return found is not None and _has(order, found.group(1))
-
-
-@functools.lru_cache(maxsize=4096)
-def _has(order: Order, text: str) -> bool:
-    return order.has(text)
-
-
-def counted(text: str, order: Order) -> int:
-    """How many lines of a text are about it."""
-    return sum(map(order.is_about, text.split("\n")))
+def counted(text: str, order: Order, scrubber: Scrubber = lines) -> int:
+    """How many lines of a text are about it; of the ledger, how many rows change."""
+    every = text.split("\n")
+    if scrubber is ledger:
+        return sum(old != new for old, new in zip(every, ledger(text, order).split("\n")))
+    gone = {number for number, line in enumerate(every) if order.is_about(line)}
+    return len(gone | _halves(every, gone, order))

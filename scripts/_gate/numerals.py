@@ -11,13 +11,18 @@ from _likeness import words_of
 NUMBER = re.compile(r"\d+(?:[.,'’٫٬\u00a0\u202f]\d+)*")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 _PHONE = re.compile(r"\+?\d[\d ()/.\u00a0-]{5,24}\d")
-_SCALE = {
-    "k": 3, "tsd": 3, "thousand": 3, "tausend": 3, "mille": 3, "mil": 3, "m": 6, "mio": 6, "mn": 6, "million": 6,
-        "millions": 6,
-    "millionen": 6, "millones": 6, "millón": 6, "bn": 9, "billion": 9, "milliarden": 9, "mrd": 9, "hundred": 2,
-        "lakh": 5, "crore": 7,
-    "万": 4, "萬": 4, "億": 8, "亿": 8, "千": 3, "百": 2, "만": 4, "억": 8, "тыс": 3, "млн": 6,
-}  # fmt: skip
+# Words by the power of ten that they stand for.
+_POWERS = {
+    2: "hundred 百",
+    3: "k tsd thousand tausend mille mil 千 тыс",
+    4: "万 萬 만",
+    5: "lakh",
+    6: "m mio mn million millions millionen millones millón млн",
+    7: "crore",
+    8: "億 亿 억",
+    9: "bn billion milliarden mrd",
+}
+_SCALE = {word: power for power, words in _POWERS.items() for word in words.split()}
 _SCALED = re.compile(
     r"(?<![\d.,])(\d{1,15}(?:[.,]\d{1,15}){0,5})[ \u00a0]?("
     + "|".join(sorted(_SCALE, key=len, reverse=True))
@@ -86,92 +91,73 @@ def numbers_said(text: str) -> "set[str]":
     return found
 
 
+# The words of a language for the numbers from 0 or 1 on, one after the other. Where two languages have the same word,
+# the first one has it.
+_COUNTED = (
+    (0, """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+        seventeen eighteen nineteen twenty"""),
+    (0, """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn
+        siebzehn achtzehn neunzehn zwanzig"""),
+    (0, """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept
+        dix-huit dix-neuf vingt"""),
+    (0, """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis
+        diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis
+        veintisiete veintiocho veintinueve"""),
+    (1, """uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
+        diciassette diciotto diciannove venti"""),
+    (1, """um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
+        dezoito dezenove vinte"""),
+    (1, """een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
+        achttien negentien twintig"""),
+    (1, "jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć"),
+    (1, "один два три четыре пять шесть семь восемь девять десять"),
+    (1, """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+        fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""),
+    (1, "ersten zweiten dritten vierten fünften sechsten siebten achten neunten zehnten elften zwölften"),
+)  # fmt: skip
+_GERMAN_ONES = "ein zwei drei vier fünf sechs sieben acht neun"
+_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+# 20, 30 and so on.
+_TENS = (
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    _GERMAN_TENS,
+    "vingt trente quarante cinquante soixante",
+    "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+    "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
+    "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa",
+    "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
+)
+_OTHERS = {
+    1: "a an ein eine einen einem einer une una um uma single",
+    2: "zwo couple pair both twice beide paar double fortnight",
+    3: "thrice triple dreimal",
+    12: "dozen dutzend docena douzaine",
+    100: "hundred hundert cent cien cem cento",
+    1000: "thousand tausend mille mil",
+}
+
+
 def _table() -> "dict[str, int]":
+    """The value of every word."""
     table: "dict[str, int]" = {}
-    series = (
-        (0, "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-            "sixteen seventeen eighteen "
-            "nineteen twenty"),
-        (0, "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn "
-            "sechzehn siebzehn achtzehn "
-            "neunzehn zwanzig"),
-        (0, "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
-            "dix-sept dix-huit dix-neuf "
-            "vingt"),
-        (0, "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
-            "dieciséis diecisiete dieciocho "
-            "diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
-            "veintiocho veintinueve"),
-        (1, "uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici "
-            "quindici sedici diciassette diciotto "
-            "diciannove venti"),
-        (1, "um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis "
-            "dezessete dezoito dezenove vinte"),
-        (1, "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien "
-            "zeventien achttien negentien "
-            "twintig"),
-        (1, "jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć"),
-        (1, "один два три четыре пять шесть семь восемь девять десять"),
-        (1, "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-            "fourteenth fifteenth sixteenth "
-            "seventeenth eighteenth nineteenth twentieth"),
-        (1, "ersten zweiten dritten vierten fünften sechsten siebten achten neunten zehnten elften zwölften"),
-    )  # fmt: skip
-    for start, words in series:
-        for value, word in enumerate(words.split(), start):
-            table.setdefault(word, value)
-    tens = (
-        "twenty thirty forty fifty sixty seventy eighty ninety",
-        "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-        "vingt trente quarante cinquante soixante",
-        "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-        "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
-        "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa",
-        "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
-    )
-    for words in tens:
-        for value, word in enumerate(words.split(), 2):
-            table.setdefault(word, value * 10)
-    for ten in "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split():
-        for one, word in enumerate("ein zwei drei vier fünf sechs sieben acht neun".split(), 1):
+    rows = [(start, 1, words) for start, words in _COUNTED]
+    rows += [(20, 10, words) for words in _TENS]
+    rows += [(value, 0, words) for value, words in _OTHERS.items()]
+    for start, step, words in rows:
+        for place, word in enumerate(words.split()):
+            table.setdefault(word, start + step * place)
+    for ten in _GERMAN_TENS.split():
+        for one, word in enumerate(_GERMAN_ONES.split(), 1):
             table[f"{word}und{ten}"] = table[ten] + one
-    others = (
-        "a an ein eine einen einem einer une una um uma once single", "zwo couple pair both twice beide "
-                                                                      "paar double dos dos",
-        "thrice triple dreimal", )  # fmt: skip
-    for value, words in enumerate(others, 1):
-        for word in words.split():
-            table.setdefault(word, value)
-    table.update(
-        {
-            "dozen": 12,
-            "dutzend": 12,
-            "docena": 12,
-            "douzaine": 12,
-            "fortnight": 2,
-            "hundred": 100,
-            "hundert": 100,
-        }
-    )
-    table.update(
-        {
-            "cent": 100,
-            "cien": 100,
-            "cem": 100,
-            "cento": 100,
-            "thousand": 1000,
-            "tausend": 1000,
-            "mille": 1000,
-            "mil": 1000,
-        }
-    )
     return table
 
 
 _WORDS = _table()
-_HAN_DIGITS = {digit: value for value, digits in enumerate(("〇零", "一", "二两兩", "三", "四", "五", "六", "七",
-    "八", "九"))
-               for digit in digits}  # fmt: skip
+_HAN_DIGITS = {
+    digit: value
+    for value, digits in enumerate("〇零 一 二两兩 三 四 五 六 七 八 九".split())
+    for digit in digits
+}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000}
 _HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万萬]{1,12}")
 

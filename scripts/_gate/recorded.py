@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Callable
 
 from _gate.dates import has_relative_words, names_a_day
-from _likeness import Features, features, says_the_same
+from _likeness import Features, adds_nothing, features
 from _observations import Observation
 
 _FREQUENCY = re.compile(
@@ -58,25 +58,23 @@ class Recorded:
         for place in near:
             old = self._kept[place]
             same_day = old.date == new.date
-            if (bound and not same_day) or not says_the_same(wanted, features(old.text)):
+            if (bound and not same_day) or not adds_nothing(wanted, features(old.text)):
                 continue
             if same_day or not self._is_bound(old):
                 yield place
 
     def _near(self, wanted: Features) -> "list[int]":
-        """The places of all that can say the same, in order. What says the same in other words shares 80 % of all
-        words, so of any 20 % and one more it has at least one: the rarest are looked for."""
+        """The places of all that can say the same, in order: what does has all of its words, the rarest too."""
         if not wanted.print:
             return []
         found = set(self._by_print.get(wanted.print, ()))
-        holding = sorted((self._by_word.get(key, []) for key in _keys(wanted)), key=len)
-        found.update(*holding[: len(wanted.words) // 5 + 1])
-        return sorted(found)
+        holding: "list[list[int]]" = [self._by_word.get(key, []) for key in _keys(wanted)]
+        return sorted(found.union(*sorted(holding, key=len)[:1]))
 
 
 def _keys(said: Features) -> "list[tuple[object, ...]]":
     """What a text is looked up by: each word, with all that has to be the same."""
-    return [(word, said.numbers, said.names, said.negated) for word in said.words]
+    return [(word, said.numbers, said.names, said.negated) for word in said.telling]
 
 
 def is_bound_to_its_day(observation: Observation) -> bool:

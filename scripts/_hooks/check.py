@@ -14,6 +14,10 @@ MOST_WORDS, MOST_CHARS = 12, 90
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W_]*")
+# What could be drawn as a link, or is one when a program looks at it; and what has a meaning in Markdown or HTML.
+_LINK = re.compile(r"[^\W_][^\s/]*\.[^\W\d_]{2,}|\w+:(?=\S)\S*|\S*/\S*|\S*\\\S*")
+_SIGNS = re.compile(r"[<>\[\]{}|]")
+_QUOTED = re.compile(r"[*`]+")
 # Words that fit every note and lead to none.
 _GENERIC = frozenset(
     """information info detail details fact facts note notes thing things stuff update updates general topic summary
@@ -26,8 +30,9 @@ def checked(
 ) -> "tuple[tuple[str, ...], Mapping[str, int]]":
     """The phrases that may be used for an item, and how many others were refused by reason.
 
-    Reasons: "empty", "long", "number", "name" and "path" (one that the item does not have), "generic", "same words"
-    (a word that the item or a phrase before it has; names are free).
+    Reasons: "empty", "long", "number", "name" and "path" (one that the item does not have), "sign" (one that Markdown
+    or HTML has a meaning for), "generic", "same words" (a word that the item or a phrase before it has; names are
+    free).
     """
     kept: "list[str]" = []
     refused: "dict[str, int]" = {}
@@ -35,7 +40,7 @@ def checked(
     taken = content_stems(text, languages)
     capitals = 2 * sum(phrase.strip()[:1].isupper() for phrase in phrases) > len(phrases)
     for raw in phrases:
-        phrase = tidy(raw.strip().strip("\"'“”„«»`*.,;"))
+        phrase = tidy(_QUOTED.sub(" ", raw).strip().strip("\"'“”„«»#.,; "))
         said = content_stems(phrase, languages) - _shared_names(phrase, text, languages)
         reason = _fault(phrase, text, date, capitals)
         if not reason and not _is_apart(said, taken):
@@ -77,8 +82,10 @@ def _fault(phrase: str, text: str, date: str, capitals: bool) -> str:
         return "long"
     if set(_NUMBER.findall(phrase)) - set(_NUMBER.findall(f"{text} {date}")):
         return "number"
-    if paths_in(phrase) - paths_in(text):
+    if paths_in(phrase) - paths_in(text) or set(_LINK.findall(phrase)) - set(_LINK.findall(text)):
         return "path"
+    if _SIGNS.search(phrase):
+        return "sign"
     names = {name.lower() for name in words_in(phrase if capitals else f"a {phrase}").names}
     if {part for name in names for part in _WORD.findall(name)} - set(_WORD.findall(text.lower())):
         return "name"

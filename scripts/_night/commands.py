@@ -5,7 +5,7 @@ from __future__ import annotations
 import _cli
 from _account import account_of, mend, read_files
 from _cli import Result
-from _dream import age_log
+from _dream import age_log, counted
 from _dream_files.desk import Desk
 from _errors import RefusedError
 from _memory import iso
@@ -60,9 +60,8 @@ def account(desk: Desk, accept: bool = False) -> Result:
     if found.is_whole:
         return Result("ok", "whole", facts)
     kinds = sorted({one.kind for one in found.faults})
-    problem = RefusedError(
-        f"{len(found.faults)} observations do not add up: {', '.join(kinds)}", _hint(kinds)
-    )
+    many = counted(len(found.faults), "observation does not", "observations do not")
+    problem = RefusedError(f"{many} add up: {', '.join(kinds)}", _hint(kinds))
     return _cli.failed(problem, facts)
 
 

@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from _dream import impact
+from _dream import counted, hooked_id, impact
 from _dream_files import write_log, write_metrics
 from _dream_files.desk import Desk
 from _files import read_bytes
 from _ledger import read_ledger
-from _night.hooklines import records_in
-from _night.progress import Agenda
-from _night.steps import OBSERVATIONS
+from _night.progress import Agenda, Going
 from _observations import TYPES, parse_log
 
 MOST_ITEMS = 2_000  # of a list in the log
@@ -64,10 +62,13 @@ def left_tonight(desk: Desk, agenda: Agenda) -> "dict[str, str]":
 
 
 def hooks_of_tonight(desk: Desk, agenda: Agenda, gone: "Mapping[str, str]") -> "list[str]":
-    """The search phrases that the archive has for what left."""
-    records = records_in(desk.memory / f"{OBSERVATIONS}/{agenda.day}.md")
-    fields = [records[name].fields.get("Hooks", "") for name in gone if name in records]
-    return [hook for text in fields for hook in text.split("\n") if hook]
+    """The hook lines that the log has for what left."""
+    tonight = {*gone, *(chunk.id for chunk in agenda.chunks)}
+    return [
+        entry.raw.strip()
+        for entry in parse_log(desk.log())
+        if hooked_id(entry) in tonight and f"/{agenda.day}.md#" in entry.raw
+    ]
 
 
 def log_of(
@@ -75,11 +76,6 @@ def log_of(
 ) -> "dict[str, Any]":
     """The payload of write-log."""
     known = {going.id: going for going in agenda.going}
-    lines = [
-        entry.raw.strip()
-        for entry in parse_log(desk.log())
-        if entry.kind == "hook" and f"/{agenda.day}.md#" in entry.raw
-    ]
     told: "dict[str, Any]" = {
         **_shared(desk, agenda, outcome, gone, hooks),
         "run_time": agenda.began,
@@ -94,7 +90,7 @@ def log_of(
             for name in list(gone)[:MOST_ITEMS]
             if name in known
         ],
-        "hooks": lines[:MOST_ITEMS],
+        "hooks": hooks[:MOST_ITEMS],
         "validation_results": _validation(outcome),
         "flagged_for_review": list(outcome.flags),
         "next_steps": ["run again: what is not done yet is taken up"]
@@ -173,3 +169,33 @@ def _shared(
 def _validation(outcome: Outcome) -> "dict[str, Any]":
     names = ("validation_passed", "tokens", "token_target", "critical_false_archives", "notes")
     return {name: outcome.checked[name] for name in names if name in outcome.checked}
+
+
+# Sentences for a person ----------------------------------------------------------------------------------------------
+
+
+def sentences(
+    agenda: Agenda, gone: "Mapping[str, str]", kept_by: "Mapping[str, int]", tokens: str, is_done: bool = True
+) -> "list[str]":
+    """What a night did and why, in counts alone. `gone` says by id how each left, `kept_by` how many stay by why,
+    `tokens` what the log takes now. With `is_done` False it is what a night would do."""
+    left, stay = len(gone), agenda.observations - len(gone)
+    verb = "left" if is_done else "would leave"
+    told = [
+        f"of {counted(agenda.observations, 'observation')} {left} {verb} the log for the archive, {stay} stay; "
+        f"{agenda.tokens_before} tokens before, {tokens} after"
+    ]
+    why = Counter(_why_it_leaves(going) for going in agenda.going if going.id in gone)
+    for title, counts in (("they leave because", why), ("what stays", Counter(kept_by))):
+        words = ", ".join(f"{name} {number}" for name, number in counts.most_common() if number)
+        told += [f"{title}: {words}"] if words else []
+    return told
+
+
+def _why_it_leaves(going: Going) -> str:
+    """The kind of the reason why it is to leave."""
+    if going.into:
+        return "part of a chunk"
+    if "lightest of" in going.reason:
+        return "lightest, to reach the token target"
+    return "faded" if " is under " in going.reason else "past its time"

@@ -27,14 +27,14 @@ from _memory import iso
 from _night.finding import Finder
 from _night.hooklines import in_archive, records_in, refresh_hooks
 from _night.progress import Agenda, Going, agenda_of, close_agenda, load_agenda, save_agenda
-from _night.report import Outcome, write_reports
+from _night.report import Outcome, left_tonight, sentences, write_reports
 from _night.steps import CHUNKS, Leaving, age, commit, still_there
 from _observations import estimate_tokens, parse_log
 from _state import Filing, file_away
 
 BATCH = 50
+OUT_OF_TIME = "the time was up: the next run of today goes on with what is left"
 DEADLINE_SECONDS = 600.0
-REHEARSED = "rehearsed"  # a night that is not gone on with: it has changed nothing
 
 
 @dataclass
@@ -82,7 +82,11 @@ def run_night(
 
 def look_only(work: Work) -> Result:
     """--dry-run: what the night would do; nothing is written."""
-    return Result("ok", "dry_run", facts_of(planned(work.desk)))
+    desk = work.desk
+    found = planned(desk)
+    agenda = agenda_of(found, parse_log(desk.log()), "", iso(desk.run.now), True)
+    tell(desk, sentences(agenda, going_in(agenda), found.kept_by, f"about {found.tokens_after}", False))
+    return Result("ok", "dry_run", facts_of(found))
 
 
 def rehearse_only(work: Work) -> Result:
@@ -99,11 +103,27 @@ def rehearse_only(work: Work) -> Result:
             found.tokens_after,
         )
     checked = validate(desk)
-    kept.mark(kept.open_night(desk), REHEARSED)
-    held = held_up(found, found.tokens_after)
-    outcome = Outcome("read only", found.tokens_after, checked.facts, work.elapsed(), tuple(held))
+    kept.mark(kept.open_night(desk), kept.REHEARSED)
+    held = list(held_up(found, found.tokens_after))
+    status = "read only; tokens after are an estimate"
+    outcome = Outcome(status, found.tokens_after, checked.facts, work.elapsed(), tuple(held))
     paths = write_reports(desk, agenda, outcome)
+    told_in_short = sentences(
+        agenda, going_in(agenda), found.kept_by, f"about {found.tokens_after}", is_done=False
+    )
+    tell(desk, [*told_in_short, *held])
     return Result("ok", "read_only", {"run": agenda.run, **facts_of(found), **paths})
+
+
+def going_in(agenda: Agenda) -> "dict[str, str]":
+    """By id, how each observation of an agenda is to leave."""
+    return {going.id: "chunked" if going.into else "archived" for going in agenda.going}
+
+
+def tell(desk: Desk, told_in_short: "Iterable[str]") -> None:
+    """Say it on stderr, for a person."""
+    for sentence in told_in_short:
+        desk.run.say(f"dream_cycle: {sentence}")
 
 
 def facts_of(found: Plan) -> "dict[str, Any]":
@@ -265,6 +285,8 @@ def stop(work: Work, agenda: Agenda) -> Result:
         "out of time", estimate_tokens(desk.log()), {}, work.elapsed(), tuple(work.flags), work.finder.models
     )
     paths = write_reports(desk, agenda, outcome)
+    gone = left_tonight(desk, agenda)
+    tell(desk, [*sentences(agenda, gone, {}, str(outcome.tokens)), OUT_OF_TIME, *work.flags])
     return Result("ok", "out_of_time", {**told(work, agenda), **paths})
 
 
@@ -281,10 +303,13 @@ def finish(work: Work, agenda: Agenda) -> Result:
     problem = RefusedError(f"the night was rolled back: {why}", "memory is as it was before") if why else None
     status = "complete" if problem is None else "rolled back"
     after = estimate_tokens(desk.log())
-    over = [] if problem else list(held_up(planned(desk), after))
+    found = planned(desk)
+    over = [] if problem else list(held_up(found, after))
     outcome = Outcome(status, after, checked.facts, work.elapsed(), (*work.flags, *over), work.finder.models)
     paths = write_reports(desk, agenda, outcome)
     close_agenda(desk.places)
+    gone = left_tonight(desk, agenda)
+    tell(desk, [*sentences(agenda, gone, {} if problem else found.kept_by, str(after)), *outcome.flags])
     facts = {**told(work, agenda), **paths}
     return _cli.failed(problem, facts) if problem else Result("ok", "done", facts)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from _account import sha_of
 from _archive import (
     ArchivedObservation,
     Block,
@@ -20,6 +19,7 @@ from _dream import Night, age_log, without
 from _dream_files import kept
 from _dream_files.desk import Desk
 from _files import decode, read_bytes
+from _ledger import sha_of
 from _memory import iso
 from _night.progress import Agenda, Going
 from _observations import Entry, Observation, parse_log, tidy

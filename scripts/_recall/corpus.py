@@ -98,38 +98,44 @@ def _contents(folder: Path, problems: "list[str]") -> "Iterator[tuple[str, str, 
         if content:
             yield name, kind, _as_items(content), True
     for name, kind in FOLDERS:
-        for file in _names(folder / name, problems):
-            content = _read(folder, f"{name}/{file}", problems)
+        for file, content in _files_in(folder / name, problems):
             if any(mark in content for mark in _OF_ITEMS):
                 yield f"{name}/{file}", kind, content, False
             elif content.strip():
                 yield f"{name}/{file}", ARCHIVED, _as_items(content), True
 
 
-def _names(folder: Path, problems: "list[str]") -> "list[str]":
+def _files_in(folder: Path, problems: "list[str]") -> "Iterator[tuple[str, bytes]]":
+    """Name and content of each file, the newest first. Names are looked up from the folder, not along the path each
+    time: there is a file for each day of years."""
     try:
-        names = os.listdir(folder)
+        descriptor = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
-        return []
+        return
     except OSError as problem:
         problems.append(f"{folder} cannot be read: {problem.strerror}")
-        return []
-    return sorted((name for name in names if name.endswith(".md")), reverse=True)
-
-
-def _read(folder: Path, name: str, problems: "list[str]") -> bytes:
-    """As `read_bytes`, by fewer calls: there is a file for each day of years."""
+        return
     try:
-        descriptor = os.open(f"{folder}/{name}", os.O_RDONLY)
-        try:
-            parts = [os.read(descriptor, _PIECE)]
-            while len(parts[-1]) == _PIECE:
-                parts.append(os.read(descriptor, _PIECE))
-        finally:
-            os.close(descriptor)
+        for name in sorted((name for name in os.listdir(descriptor) if name.endswith(".md")), reverse=True):
+            try:
+                yield name, _read(descriptor, name)
+            except OSError as problem:
+                problems.append(f"{folder / name} cannot be read: {problem.strerror}")
     except OSError as problem:
-        problems.append(f"{folder / name} cannot be read: {problem.strerror}")
-        return b""
+        problems.append(f"{folder} cannot be read: {problem.strerror}")
+    finally:
+        os.close(descriptor)
+
+
+def _read(folder: int, name: str) -> bytes:
+    """As `read_bytes`, by fewer calls. Raises OSError."""
+    descriptor = os.open(name, os.O_RDONLY, dir_fd=folder)
+    try:
+        parts = [os.read(descriptor, _PIECE)]
+        while len(parts[-1]) == _PIECE:
+            parts.append(os.read(descriptor, _PIECE))
+    finally:
+        os.close(descriptor)
     return b"".join(parts) if len(parts) > 1 else parts[0]
 
 

@@ -11,7 +11,7 @@ from _archive import headings
 from _recall.corpus import HEADING, Corpus
 from _recall.terms import Term
 
-MOST_PLACES = 3_000  # a word that stands in more is so common that the rest of them change nothing
+MOST_PLACES = 2_000  # a word that stands in more is so common that the rest of them change nothing
 _SAMPLE = 4_000_000  # bytes by which the number of items is told
 _WORD = re.compile(rb"[0-9a-z\x80-\xff]+")
 _SAID = re.compile(r"[^\W_]+")

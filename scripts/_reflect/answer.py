@@ -16,6 +16,8 @@ _LABEL = re.compile(r"^\s*\[[^\[\]]{0,60}\]\s*")
 _UNCHANGED = re.compile(r"[\W_]*UNCHANGED[\W_]*", re.I)
 # More changes than this for each note shown is a model that does not stop.
 _MAX_CHANGES_A_NOTE = 2
+# Five times what the answer limit allows for: an answer of megabytes is not even looked at.
+_MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ def read_changes(answer: str, shown: int, cut: bool = False) -> "tuple[list[Prop
     Only lines that begin with a change count. An answer without any has to be the word UNCHANGED; one that writes the
     notes anew is no answer, since nobody can tell what became of which. Of a `cut` answer the last line is left out.
     """
+    if len(answer) > _MAX_CHARS:
+        return [], "loop"
     lines = answer.splitlines()
     if cut and not answer.endswith("\n"):
         lines = lines[:-1]

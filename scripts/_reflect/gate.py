@@ -22,6 +22,7 @@ from _gate.wording import ORDINARY, stem, stems
 from _likeness import WIDE, features, says_the_same, words_of
 from _observations import HIGH, LOW, MAX_TEXT_CHARS, MEDIUM, Observation, mark_for, render_line, tidy
 from _reflect.answer import Proposal
+from _reflect.exact import exact, unfaithful
 from _reflect.items import LIFETIMES, Item
 from _reflect.rules import DUPLICATE, STALE, can_stand_for, with_text
 from _state import Step
@@ -96,6 +97,7 @@ def _merge(proposal: Proposal, sitting: _Sitting) -> "Step | str":
         or _unfit(text, sources)
         or invented(text, sources)
         or _lost(text, sources)
+        or unfaithful(text, [source.text for source in sources], _days_of(sources))
         or _turned_around(text, sources)
         or _moved(text, sources)
         or _mixed(text, sources)
@@ -109,6 +111,10 @@ def _merge(proposal: Proposal, sitting: _Sitting) -> "Step | str":
     if len(render_line(new)) + _ID_CHARS >= sum(len(entry.raw) for entry in entries) + len(entries) - 1:
         return "not_shorter"
     return Step(entries, MERGED, sitting.by, new=new)
+
+
+def _days_of(sources: "Sequence[Item]") -> "list[str]":
+    return [source.observation.date for source in sources]
 
 
 def _unfit(text: str, sources: "Sequence[Item]") -> str:
@@ -386,8 +392,10 @@ def _not_superseded(item: Item, other: Item) -> str:
 def _not_restated(item: Item, other: Item) -> str:
     """Why `other` does not say all that `item` says: each word, name and number, in its order. What it puts otherwise
     may be about somebody or something else: "Ben's dentist cost 90", "Anna's dentist cost 50"."""
-    if features(item.text).negated != features(other.text).negated:
+    if exact(item.text).negated != exact(other.text).negated:
         return "negation"
+    if not exact(other.text).covers(exact(item.text)):
+        return "not_restated"
     names = _all_names([item.text, other.text])
     meant, said = _content(item.text, names), _content(other.text, names)
     rest = iter(said)

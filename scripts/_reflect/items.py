@@ -13,7 +13,8 @@ from _compat import parse_instant
 from _gate.dates import Mention, mentions, relative
 from _gate.numerals import ascii_digits
 from _gate.recorded import is_bound_to_its_day
-from _observations import HIGH, HIGH_FROM, LOW, Entry, Observation, children_of, parse_log, tidy
+from _observations import HIGH, HIGH_FROM, LOW, Entry, Observation, children_of, is_date, parse_log, tidy
+from _reflect.ahead import days_ahead
 from _state import name_of
 
 RECENT = timedelta(hours=24)
@@ -28,6 +29,8 @@ LIFETIMES: Mapping[str, float] = {
     "habit": 365,
     "rule": float("inf"),
 }
+# Metadata where it is not read as such: of a child, in the middle of a line, with quotes or blanks.
+_SAID_ASIDE = re.compile(r"""\bdc:(type|importance|ttl|date)\s*=\s*["']?([^\s"'<>]+)""", re.I)
 # A day without a year that lies further back than this when it is said means the one to come.
 _LONG_PAST_DAYS = 60
 _MEASURE = re.compile(
@@ -137,6 +140,7 @@ def _item(
     said = date.fromisoformat(observation.date) if observation.date else None
     age = (today - said).days if said else None
     protected = "provisional" if provisional else _protection(observation, text, now, zone)
+    protected = protected or _protection_aside(entry.raw, observation.date, today)
     return Item(entry, observation, position, text, protected, age)
 
 
@@ -154,6 +158,30 @@ def _protection(observation: Observation, text: str, now: datetime, zone: tzinfo
     return "recent" if _is_recent(observation, now, zone) else ""
 
 
+def _protection_aside(raw: str, said: str, today: date) -> str:
+    """Why an entry must not leave that says so elsewhere than a line of the format does: in a child, or in metadata
+    that is not read as such. Who wrote it meant it all the same."""
+    if HIGH in raw:
+        return "high"
+    for name, value in _SAID_ASIDE.findall(raw):
+        name, value = name.lower(), value.lower()
+        number = re.match(r"\d*\.?\d+(?:e\d)?", value) if name == "importance" else None
+        if (number and float(number.group()) >= HIGH_FROM) or value in ("high", "critical"):
+            return "high"
+        if name == "type" and value in ("rule", "goal", "task"):
+            return "type"
+        if name == "ttl" and value == "never":
+            return "never"
+        if (
+            name == "date"
+            and value != said
+            and is_date(value)
+            and (today - date.fromisoformat(value)).days <= 1
+        ):
+            return "recent"
+    return ""
+
+
 def _is_recent(observation: Observation, now: datetime, zone: tzinfo) -> bool:
     """Said in the last 24 hours; without a time, at the end of its day."""
     if not observation.date:
@@ -165,7 +193,9 @@ def _is_recent(observation: Observation, now: datetime, zone: tzinfo) -> bool:
 
 def names_a_day_to_come(text: str, said: date, today: date) -> bool:
     """Whether a text that was said on a day names today or a later day: a date, or what a relative word can mean."""
-    return any(day >= today for day in days_named(text, said))
+    return any(day >= today for day in days_named(text, said)) or any(
+        day >= today for day in days_ahead(text, said)
+    )
 
 
 def days_named(text: str, said: date) -> "list[date]":

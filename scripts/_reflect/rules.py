@@ -12,6 +12,7 @@ from _compat import parse_instant
 from _gate.recorded import Recorded
 from _likeness import features, fingerprint
 from _observations import Observation, parse_line, render_line
+from _reflect.exact import restates
 from _reflect.items import Item, is_tied_to_its_day
 from _state import Step
 
@@ -90,6 +91,8 @@ def can_stand_for(other: Item, item: Item) -> bool:
     person said it. A protected one goes only for its exact likeness, which is protected too."""
     if item.protected == "provisional" or other.protected == "provisional":
         return False
+    if not restates(other.text, item.text):
+        return False
     if other.observation.importance < item.observation.importance or other.lifetime < item.lifetime:
         return False
     same_type = other.observation.type == item.observation.type
@@ -111,7 +114,10 @@ def _dated(item: Item, zone: tzinfo) -> Optional[Step]:
     if said_at is None:
         return None
     ahead = observation.type in ("event", "context") and not _OVER.search(observation.text)
-    text = in_dates(observation.text, language_of(observation.text), said_at, ahead)
+    try:
+        text = in_dates(observation.text, language_of(observation.text), said_at, ahead)
+    except OverflowError:  # "yesterday" on the first day of the calendar: a slip of somebody's pen
+        return None
     new = with_text(observation, text) if text != observation.text else None
     return Step((item.entry,), RELATIVE, BY_RULE, new=new) if new else None
 

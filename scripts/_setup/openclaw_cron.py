@@ -22,6 +22,8 @@ NEWEST = frozenset(
     "--agent --command --command-argv --command-env --cron --declaration-key --every --exact --json --light-context"
     " --message --name --no-deliver --session --timeout-seconds --tools".split()
 )
+# What setup lets run by the clock.
+SCRIPTS = ("observer", "reflector", "dream_cycle")
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,10 @@ def is_ours(there: Mapping[str, Any], known: Known) -> bool:
 
 
 def is_our_command(there: Mapping[str, Any]) -> bool:
-    """True for a job that runs one of our scripts as setup writes it, not as a person would."""
-    payload = there.get("payload")
-    told = json.dumps(payload) if isinstance(payload, Mapping) else ""
-    return "/scripts/" in told and "--workspace" in told
+    """True for a job that runs one of our scripts as setup writes it, not as a person or another skill would."""
+    words = words_of(there)
+    scripts = [word for word in words if re.search(rf"/scripts/(?:{'|'.join(SCRIPTS)})\.py$", word)]
+    return bool(scripts) and words[-3:-1] == ["--quiet", "--workspace"]
 
 
 def is_for_another(there: Mapping[str, Any], workspace: Path) -> bool:
@@ -147,6 +149,12 @@ def is_for_another(there: Mapping[str, Any], workspace: Path) -> bool:
 
 def workspace_of(there: Mapping[str, Any]) -> "Optional[str]":
     """What stands behind --workspace at the end of a job's command or message; None when there is no such thing."""
+    words = words_of(there)
+    return words[-1] if words[-2:-1] == ["--workspace"] else None
+
+
+def words_of(there: Mapping[str, Any]) -> "list[str]":
+    """The words of a job's command, or of the command in its message, as far as they are ones for a shell."""
     payload = there.get("payload")
     payload = payload if isinstance(payload, Mapping) else {}
     argv = payload.get("argv")
@@ -154,7 +162,7 @@ def workspace_of(there: Mapping[str, Any]) -> "Optional[str]":
     if words[-2:-1] != ["--workspace"]:
         with suppress(ValueError):  # a person's words need not be ones for a shell
             words = shlex.split(words[-1])
-    return words[-1] if words[-2:-1] == ["--workspace"] else None
+    return words
 
 
 def ours_there(every: "Sequence[Known]") -> "list[Known]":

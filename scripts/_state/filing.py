@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
@@ -61,7 +61,7 @@ def apply(places: Places, journal: Mapping[str, Any]) -> None:
     if highest:
         state = load_state(places)
         given = {day: max(number, state.highest.get(day, 0)) for day, number in highest.items()}
-        save_state(places, replace(state, highest={**state.highest, **given}))
+        save_state(places, state._replace(highest={**state.highest, **given}))
 
 
 def _below_memory(places: Places, name: str) -> Path:

@@ -24,6 +24,7 @@ from _observations import (
 from _state.places import Places
 from _state.rewrite import rewrite_log
 from _state.state import SCHEMA, Provisional, State, load_state, save_state
+from _transcripts.cursors import Cursors
 from _transcripts.message import Cursor
 
 
@@ -67,17 +68,17 @@ def moved(state: State, moves: Mapping[str, Cursor], kind: str = "final") -> Sta
     """The state with these cursors in place."""
     if not moves:
         return state
-    new = {**cursors_of(state, kind), **moves}
+    new = Cursors.of(cursors_of(state, kind)).moved(moves)
     if kind == "provisional":
-        return replace(state, provisional_upto=new)
+        return state._replace(provisional_upto=new)
     if kind == "backfill":
-        return replace(state, backfill=new)
-    upto = {
-        key: mark
-        for key, mark in state.provisional_upto.items()
-        if key not in moves or _is_ahead(mark, moves[key], state.cursors.get(key))
-    }
-    return replace(state, cursors=new, provisional_upto=upto)
+        return state._replace(backfill=new)
+    ahead = Cursors.of(state.provisional_upto)
+    passed = [
+        key for key in moves if key in ahead and not _is_ahead(ahead[key], moves[key], state.cursors.get(key))
+    ]
+    upto = Cursors({key: row for key, row in ahead.rows.items() if key not in passed})
+    return state._replace(cursors=new, provisional_upto=upto)
 
 
 def _is_ahead(mark: Cursor, cursor: Cursor, before: Optional[Cursor]) -> bool:
@@ -105,8 +106,7 @@ def _after(state: State, change: Commit) -> State:
         return new
     going = superseded(state, change.covered)
     uids = {uid for found in change.covered.values() for uid in found}
-    return replace(
-        new,
+    return new._replace(
         provisional={name: found for name, found in state.provisional.items() if name not in going},
         stuck={name: times for name, times in state.stuck.items() if name not in uids},
         failures_in_row=0,
@@ -138,7 +138,7 @@ def journal_of(places: Places, change: Commit) -> "dict[str, Any]":
         if uids
     ]
     lines = [render_line(row.observation) for row in additions]
-    state = replace(_after(current, change), highest=highest)
+    state = _after(current, change)._replace(highest=highest)
     if change.kind == "provisional":
         waiting = {
             row.observation.id: Provisional(_line_hash(line), tuple(row.origin["from"]))
@@ -146,7 +146,7 @@ def journal_of(places: Places, change: Commit) -> "dict[str, Any]":
         }
         for row in rows:
             row["line"] = waiting[row["id"]].line
-        state = replace(state, provisional={**state.provisional, **waiting})
+        state = state._replace(provisional={**state.provisional, **waiting})
     number = sha256_hex(json.dumps([rows, lines, state.as_json()]).encode())[:16]
     return {
         "schema": SCHEMA,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from _files import lock
 
 MEMORY_LOCK_WAIT_SECONDS = 30.0
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """The files of one memory folder. `observations` may be a symbolic link."""
 
     observations: Path

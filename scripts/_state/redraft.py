@@ -37,17 +37,19 @@ def redrafted(base: str, new: str, current: str) -> str:
         return new
     before, theirs, ours = (_by_key(parse_log(text)) for text in (base, current, new))
     added = _beyond(parse_log(current), before, ours)
-    edited = {entry.observation.id: entry for entry in added if entry.observation and entry.observation.id}
+    edited: "dict[str, list[Entry]]" = {}
+    for entry in added:
+        if entry.observation and entry.observation.id:
+            edited.setdefault(entry.observation.id, []).append(entry)
     kept: "list[str]" = []
     placed: "set[str]" = set()
     for entry in parse_log(new):
         name = entry.observation.id if entry.observation else ""
-        if name and name in edited:
-            if name not in placed:
-                kept.append(edited[name].raw)
-            placed.add(name)
-        elif not (says_something(entry) and _was_removed(entry, before, theirs)):
+        if not (says_something(entry) and _was_removed(entry, before, theirs)):
             kept.append(_newest(entry, before, theirs))
+        elif name in edited and name not in placed:
+            kept += [one.raw for one in edited[name]]
+            placed.add(name)
     late = [entry for entry in added if not (entry.observation and entry.observation.id in placed)]
     return with_entries("\n".join(kept), late)
 

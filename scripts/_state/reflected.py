@@ -14,7 +14,7 @@ from _archive import Archived, Block, append_block, block_for, render_archived
 from _compat import sha256_hex
 from _errors import RefusedError
 from _files import decode, read_bytes
-from _ledger import append_rows, facts_of
+from _ledger import append_rows, facts_of, sha_of
 from _observations import Entry, Observation, next_ids, observations_in, parse_log, render_line
 from _state.places import Places
 from _state.rewrite import name_of, names_in, rewrite_log, rewritten
@@ -92,7 +92,7 @@ def apply(places: Places, journal: Mapping[str, Any]) -> None:
     append_rows(places.ledger, journal["rows"])
     state = load_state(places)
     given = {day: max(number, state.highest.get(day, 0)) for day, number in highest.items()}
-    save_state(places, replace(state, highest={**state.highest, **given}))
+    save_state(places, state._replace(highest={**state.highest, **given}))
 
 
 def _file_of(places: Places, name: str) -> Path:
@@ -163,14 +163,15 @@ def _rows(
         if change.prompt and step.by != "reflector":
             rows[0]["prompt"] = change.prompt
     stands = new or (step.kept.observation if step.kept else None)
-    for name in left:
+    for name, entry in zip(left, step.leaving):
         if stands is None:
             row = {"e": "archived", "at": change.at, "id": name, "why": step.why}
         else:
             row = {"e": "merged", "at": change.at, "id": name, "into": stands.id, "why": step.why}
             if not stands.id:
                 row["into_fp"] = facts_of(stands)["fp"]
-        rows.append({**row, "by": step.by, "in": f"archive/reflections/{change.day}.md"})
+        lies = {"in": f"archive/reflections/{change.day}.md", "sha": sha_of(entry.raw)}
+        rows.append({**row, "by": step.by, **lies})
     return rows
 
 

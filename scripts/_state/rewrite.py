@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable
@@ -13,6 +14,8 @@ from _observations import Entry, observations_in, parse_line, parse_log
 from _state.places import Places
 
 _ATTEMPTS = 50
+# A date line that says more than its day, such as "Date: 2026-03-02 (first day at work)", is somebody's, and stays.
+_BARE_DATE = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}[*\s]*")
 
 
 def rewrite_log(places: Places, change: Callable[[str], str]) -> None:
@@ -81,6 +84,8 @@ def _empty_days(entries: "Sequence[Entry]", without_line: "set[int]", gone: "set
     for start, end in zip(starts, [*starts[1:], len(entries)]):
         inside = range(start + 1, end)
         here = [position for position in inside if entries[position].raw.strip()]
+        if not _BARE_DATE.fullmatch(entries[start].raw):
+            continue
         if here and all(position in without_line for position in here):
             # The last entry is what stands behind the file's last newline.
             found.update(p for p in range(start, end) if p not in gone and p != len(entries) - 1)

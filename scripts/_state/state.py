@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Optional
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
+from _compat import from_epoch_ms, parse_instant
 from _files import append_file, private_folder, read_bytes, replace_file
 from _ledger import first_sight, highest_given, rows_as_bytes, still_provisional
 from _state.places import Places
-from _transcripts.message import Cursor, Cursors
+from _transcripts.cursors import Cursors
+
+if TYPE_CHECKING:
+    from _transcripts.message import Cursor
 
 SCHEMA = 1
 # What reading JSON of another shape than ours ends in.
 DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
 
 
-@dataclass(frozen=True)
-class Provisional:
+class Provisional(NamedTuple):
     """A line that stands in for a model's answer: the SHA-256 of its bytes, so that one which a person has edited is
     told, and the uids of the messages that the answer has to cover."""
 
@@ -26,8 +29,7 @@ class Provisional:
     uids: "tuple[str, ...]"
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """state.json. `since_ms` is the moment (epoch milliseconds) from which everything said is observed; 0 before the
     first run. `cursors` and `backfill` go by Cursor.key. `provisional` maps the id of a provisional line to the uids
     of the messages that a model's answer has still to cover. `highest` holds, by day, the highest number given to an
@@ -37,13 +39,13 @@ class State:
     place in the log at which a reflection that stopped midway goes on, "" when none did."""
 
     since_ms: int = 0
-    cursors: Mapping[str, Cursor] = field(default_factory=dict)
-    backfill: Mapping[str, Cursor] = field(default_factory=dict)
+    cursors: Mapping[str, Cursor] = {}
+    backfill: Mapping[str, Cursor] = {}
     backfill_from_ms: int = -1
-    provisional: "Mapping[str, Provisional]" = field(default_factory=dict)
-    provisional_upto: Mapping[str, Cursor] = field(default_factory=dict)
-    highest: Mapping[str, int] = field(default_factory=dict)
-    stuck: Mapping[str, int] = field(default_factory=dict)
+    provisional: "Mapping[str, Provisional]" = {}
+    provisional_upto: Mapping[str, Cursor] = {}
+    highest: Mapping[str, int] = {}
+    stuck: Mapping[str, int] = {}
     failures_in_row: int = 0
     last_good_run: str = ""
     last_failure: str = ""
@@ -58,11 +60,11 @@ class State:
         return {
             "schema": SCHEMA,
             "since_ms": self.since_ms,
-            "cursors": _cursors_out(self.cursors),
-            "backfill": _cursors_out(self.backfill),
+            "cursors": dict(Cursors.of(self.cursors).rows),
+            "backfill": dict(Cursors.of(self.backfill).rows),
             "backfill_from_ms": self.backfill_from_ms,
             "provisional": {name: [found.line, *found.uids] for name, found in self.provisional.items()},
-            "provisional_upto": _cursors_out(self.provisional_upto),
+            "provisional_upto": dict(Cursors.of(self.provisional_upto).rows),
             "highest": dict(self.highest),
             "stuck": dict(self.stuck),
             "failures_in_row": self.failures_in_row,
@@ -80,13 +82,13 @@ class State:
         """The inverse of `as_json`. Raises one of DAMAGED on what is no state."""
         return cls(
             since_ms=int(data["since_ms"]),
-            cursors=_cursors_in(data.get("cursors", {})),
-            backfill=_cursors_in(data.get("backfill", {})),
+            cursors=Cursors(dict(data.get("cursors", {}))),
+            backfill=Cursors(dict(data.get("backfill", {}))),
             backfill_from_ms=int(data.get("backfill_from_ms", -1)),
             provisional={
                 str(k): Provisional(str(v[0]), tuple(v[1:])) for k, v in data.get("provisional", {}).items()
             },
-            provisional_upto=_cursors_in(data.get("provisional_upto", {})),
+            provisional_upto=Cursors(dict(data.get("provisional_upto", {}))),
             highest={str(k): int(v) for k, v in data.get("highest", {}).items()},
             stuck={str(k): int(v) for k, v in data.get("stuck", {}).items()},
             failures_in_row=int(data.get("failures_in_row", 0)),
@@ -98,14 +100,6 @@ class State:
             reflected_words=int(data.get("reflected_words", 0)),
             reflect_from=str(data.get("reflect_from", "")),
         )
-
-
-def _cursors_out(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
-    return {key: cursor.as_json() for key, cursor in cursors.items()}
-
-
-def _cursors_in(data: Mapping[str, Any]) -> Cursors:
-    return Cursors(dict(data))
 
 
 def load_state(places: Places) -> State:
@@ -133,6 +127,12 @@ def save_state(places: Places, state: State) -> None:
         replace_file(places.state, new)
 
 
+def is_damaged(places: Places) -> bool:
+    """Whether state.json is there but cannot be understood: `load_state` then goes by the ledger."""
+    data = read_bytes(places.state)
+    return data is not None and _state_in(data) is None
+
+
 def _state_in(data: bytes) -> Optional[State]:
     """The state that these bytes are; None when they are damaged."""
     try:
@@ -145,7 +145,17 @@ def begin(places: Places, state: State, at: str) -> None:
     """Record the first run: from which moment on everything is observed. What a reflector left before stays."""
     private_folder(places.private)
     append_file(places.ledger, rows_as_bytes([{"e": "installed", "at": at, "since_ms": state.since_ms}]))
-    save_state(places, replace(load_state(places), since_ms=state.since_ms))
+    save_state(places, load_state(places)._replace(since_ms=state.since_ms))
+
+
+def last_good_run(places: Places, state: State) -> Optional[datetime]:
+    """When the observer last ended well, UTC: the mark that it leaves beside the log, else state.json; None for never.
+
+    Raises StorageError when the mark cannot be read.
+    """
+    data = (read_bytes(places.observations.parent / ".observer-last-run") or b"").strip()[:20]
+    marked = from_epoch_ms(int(data) * 1000) if data.isdigit() else None
+    return marked or parse_instant(state.last_good_run)
 
 
 def load_calls(places: Places) -> object:

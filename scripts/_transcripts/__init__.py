@@ -6,18 +6,22 @@ Nothing here writes, and what could not be looked at is a Problem or a SourceErr
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Any, Optional
 
+from _transcripts.cursors import Cursors
 from _transcripts.find import find_sessions, resolve
-from _transcripts.message import Cursor, Message
 from _transcripts.reach import gone_store, no_transcripts, waiting
 from _transcripts.session import Listing, Problem, Reading, Session, cursor_for
+
+if TYPE_CHECKING:
+    from _transcripts.message import Cursor, Message
 
 EVERY_SESSION = "all"  # in the place of a session's name
 
 __all__ = [
     "EVERY_SESSION",
     "Cursor",
+    "Cursors",
     "Listing",
     "Message",
     "Problem",
@@ -31,6 +35,15 @@ __all__ = [
     "resolve",
     "waiting",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Cursor and Message, loaded when they are asked for: a run that finds nothing new makes none."""
+    if name not in ("Cursor", "Message"):
+        raise AttributeError(f"module '_transcripts' has no attribute {name!r}")
+    from _transcripts import message
+
+    return getattr(message, name)
 
 
 def read_new(

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 from _compat import sha256_hex
 from _config import Config
 from _errors import ConfigError, SourceError, UnknownSession
-from _transcripts.jsonl import Folder, has_session_header, name_stem, scan_folder
-from _transcripts.machine import is_group_key, is_machine_key
-from _transcripts.message import Cursor, Cursors
+from _transcripts.cursors import Cursors
+from _transcripts.folder import Folder, has_session_header, name_stem, scan_folder
+from _transcripts.keys import is_group_key, is_machine_key
 from _transcripts.session import Listing, Problem, Session
 from _transcripts.sqlite import Brief, StoreBusy, index_store
 
 if TYPE_CHECKING:
-    from _transcripts.jsonl import Part
+    from _transcripts.folder import Part
+    from _transcripts.message import Cursor
 
 _LARGEST_INDEX = 200_000_000  # bytes of sessions.json
 
@@ -38,17 +39,16 @@ def find_sessions(
     """The transcripts with something after their cursor, and those without one that changed since `since_ms`.
 
     `cursors` are by `Cursor.key`. Both `config.sessions_dir` and `config.store_path` are looked at, and nothing that
-    was said is read; sessions.json only when a file is new. Raises SourceError when what is there cannot be read at
-    all (permission, damaged database). A busy store is a Problem.
+    was said is read; sessions.json only when a file is new. Raises SourceError when nothing of what is there can be
+    read (permission, damaged database); where one source can, the other is a Problem, as a busy store is.
     """
-    cursors = cursors or {}
+    known = Cursors.of(cursors or {})
     search = _Search(config)
     counts = {"unchanged": 0, "older": 0}
-    search.look_into_store(lambda brief: _is_new(brief, cursors, since_ms, counts))
-    search.look_into_folder(cursors)
+    search.look_everywhere(lambda brief: _is_new(brief, known, since_ms, counts), known)
     stems = search.folder.stems
     fresh = [_marked(session, session.session_id in stems) for session in search.rows]
-    fresh += [search.file_session(stem) for stem in _new_files(stems, cursors, since_ms, counts)]
+    fresh += [search.file_session(stem) for stem in _new_files(stems, known, since_ms, counts)]
     return Listing(
         sessions=tuple(sorted(fresh, key=lambda session: (session.changed_at_ms, session.key))),
         problems=tuple(search.problems),
@@ -94,6 +94,23 @@ class _Search:
         self.problems: "list[Problem]" = []
         self.sources: "list[str]" = []
 
+    def look_everywhere(self, wanted: "Callable[[Brief], bool]", cursors: Cursors) -> None:
+        """The store and the folder: one that cannot be read does not hide the other."""
+        failed: "list[tuple[Path, SourceError]]" = []
+        try:
+            self.look_into_store(wanted)
+        except SourceError as problem:
+            failed.append((self._config.store_path, problem))
+        try:
+            self.look_into_folder(cursors)
+        except SourceError as problem:
+            failed.append((self._config.sessions_dir, problem))
+        if failed and not self.row_ids and not self.folder.stems:
+            raise failed[0][1]
+        for path, problem in failed:
+            self.sources.append(str(path))
+            self.problems.append(Problem(str(path), str(problem), waits=True))
+
     def look_into_store(self, wanted: "Callable[[Brief], bool]") -> None:
         path = self._config.store_path
         try:
@@ -113,17 +130,18 @@ class _Search:
             self.sources.append(str(path))
             self.rows, self.row_ids, self.forbidden = index
 
-    def look_into_folder(self, cursors: Mapping[str, Cursor]) -> None:
+    def look_into_folder(self, cursors: Cursors) -> None:
         try:
-            self.folder = scan_folder(self._config.sessions_dir)
+            self.folder = scan_folder(self._config.sessions_dir, cursors.positions)
         except FileNotFoundError:
             return
         self.sources.append(str(self._config.sessions_dir))
         self.problems += self.folder.problems
         for stem in self.folder.deleted | self.forbidden:
             self.folder.stems.pop(stem, None)
+            self.folder.others.pop(stem, None)
         for stem, parts in self.folder.others.items():
-            if f"jsonl:{stem}" in cursors or self._names(stem, parts):
+            if self._names(stem, parts):
                 self.folder.stems[stem] = parts
 
     def file_session(self, stem: str) -> Session:
@@ -167,23 +185,23 @@ class _Search:
         return self._known or {}
 
 
-def _is_new(brief: Brief, cursors: Mapping[str, Cursor], since_ms: int, counts: "dict[str, int]") -> bool:
-    cursor = cursors.get("sqlite:" + brief.session_id)
-    if cursor is not None:
-        same = cursor.position == brief.end and cursor.generation in ("", brief.generation)
+def _is_new(brief: Brief, cursors: Cursors, since_ms: int, counts: "dict[str, int]") -> bool:
+    key = "sqlite:" + brief.session_id
+    if key in cursors.positions:
+        same = cursors.unchanged(key, brief.end, brief.generation)
         counts["unchanged"] += same
         return not same
-    older = brief.changed_at_ms < since_ms and "jsonl:" + brief.session_id not in cursors
+    older = brief.changed_at_ms < since_ms and "jsonl:" + brief.session_id not in cursors.positions
     counts["older"] += older
     return not older
 
 
 def _new_files(
-    stems: "dict[str, list[Part]]", cursors: Mapping[str, Cursor], since_ms: int, counts: "dict[str, int]"
+    stems: "dict[str, list[Part]]", cursors: Cursors, since_ms: int, counts: "dict[str, int]"
 ) -> Iterator[str]:
     """The stems of transcripts with something new. Nothing but comparing: there may be 10,000."""
     since_ns = since_ms * 1_000_000
-    positions = (cursors if isinstance(cursors, Cursors) else Cursors(_raw(cursors))).positions
+    positions = cursors.positions
     unchanged = older = 0
     for stem, parts in stems.items():
         position = positions.get("jsonl:" + stem)
@@ -200,14 +218,8 @@ def _new_files(
     counts["older"] += older
 
 
-def _raw(cursors: Mapping[str, Cursor]) -> "dict[str, Any]":
-    return {key: cursor.as_json() for key, cursor in cursors.items()}
-
-
 def _marked(session: Session, in_folder: bool) -> Session:
-    from dataclasses import replace
-
-    return replace(session, may_repeat=True) if in_folder else session
+    return session._replace(may_repeat=True) if in_folder else session
 
 
 def _read_index(path: Path) -> "dict[str, _Known]":
@@ -258,28 +270,24 @@ def _merged(first: Optional[_Known], second: _Known) -> _Known:
 
 def _at_store(config: Config, agent: str, path: str) -> Config:
     """The configuration with which a marker's session is looked up: its own agent's folders, when they are there."""
-    from dataclasses import replace
-
     if agent in ("", config.agent_id) and config.store_path.is_file():
         return config
     folder = Path(path).parent
     if Path(path).is_absolute() and Path(path).suffix in (".json", ".sqlite"):
         sessions = folder if folder.name == "sessions" else folder.parent / "sessions"
-        candidate = replace(config, sessions_dir=sessions)
+        candidate = config._replace(sessions_dir=sessions)
         if candidate.store_path.is_file():
             return candidate
     return config
 
 
 def _at_path(config: Config, path: Path) -> "tuple[Session, ...]":
-    from dataclasses import replace
-
     stem = name_stem(path.name)
     if not stem:
         raise ConfigError(f"{str(path)!r} is no transcript", "name a .jsonl file, or a session id")
     path = Path(os.path.abspath(path))
     if path.parent != config.sessions_dir:
-        elsewhere = replace(config, sessions_dir=path.parent)
+        elsewhere = config._replace(sessions_dir=path.parent)
         if path.parent.is_dir():
             found = _matching(elsewhere, stem)
             if found:
@@ -289,10 +297,8 @@ def _at_path(config: Config, path: Path) -> "tuple[Session, ...]":
 
 def _apart(session: Session, folder: Path) -> Session:
     """A transcript from another folder, which may be a copy: it has a cursor of its own, and its uids are compared."""
-    from dataclasses import replace
-
     mark = sha256_hex(str(folder).encode("utf-8", "surrogateescape"))[:8]
-    return replace(session, session_id=f"{session.session_id}@{mark}", may_repeat=True)
+    return session._replace(session_id=f"{session.session_id}@{mark}", may_repeat=True)
 
 
 def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":
@@ -308,8 +314,7 @@ def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":
 def _matching(config: Config, wanted: str) -> "tuple[Session, ...]":
     """Every session with this id or key, oldest change first."""
     search = _Search(config)
-    search.look_into_store(lambda brief: True)
-    search.look_into_folder({})
+    search.look_everywhere(lambda brief: True, Cursors({}))
     if search.problems and not search.rows and not search.folder.stems:
         raise SourceError(search.problems[0].what)
     stems = search.folder.stems

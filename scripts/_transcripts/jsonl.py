@@ -1,128 +1,21 @@
-"""OpenClaw's JSONL transcripts (up to 2026.7): which files belong together, and reading them line by line."""
+"""OpenClaw's JSONL transcripts (up to 2026.7), read line by line."""
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, Optional
+from typing import IO
 
 from _errors import SourceError
 from _transcripts.entry import entry_id, parse_entry
+from _transcripts.folder import Folder, scan_folder
 from _transcripts.history import BIG_LINE, Line, glance
 from _transcripts.message import Cursor
 from _transcripts.session import Problem
 from _transcripts.shrink import shrink
 
-_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-_RESET = r"(\.reset\.[0-9TZ:.\-]+)?"
-# "<uuid>.trajectory.jsonl" and its topic twin are debugging sidecars that hold whole prompts.
-_NAME = re.compile(rf"({_UUID}(?:-topic-(?:(?!\.trajectory\.).)+?)?)\.jsonl{_RESET}", re.DOTALL)
-_OTHER_NAME = re.compile(rf"((?:(?!\.trajectory\.|\.jsonl).)+)\.jsonl{_RESET}", re.DOTALL)
 _BLOCK = 1 << 16
-_LIVE = "~"  # sorts after every ".reset.<time>"
-
-
-if TYPE_CHECKING:
-    # One file of a transcript: (order, name, size in bytes, mtime in nanoseconds); `order` sorts the files of one stem
-    # as they were written. A plain tuple: a folder may hold 10,000, and a run with nothing new does little but count.
-    Part = tuple[str, str, int, int]
-
-
-class Folder(NamedTuple):
-    """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted; and the
-    transcripts that could not be looked at."""
-
-    path: Path
-    stems: "dict[str, list[Part]]"
-    others: "dict[str, list[Part]]"
-    deleted: "set[str]"
-    problems: "list[Problem]"
-
-
-def scan_folder(folder: Path) -> Folder:
-    """Look at every name in a sessions folder, one stat for each transcript and no content read.
-
-    Raises FileNotFoundError when there is no such folder, SourceError when it cannot be listed.
-    """
-    found = Folder(folder, {}, {}, set(), [])
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)  # names are looked up from it, not along the path each time
-        try:
-            with os.scandir(descriptor) as entries:
-                _sort_in(entries, found)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError:
-        raise
-    except OSError as problem:
-        raise SourceError(
-            f"the sessions folder {folder} cannot be listed: {problem.strerror}",
-            "make it readable for this user, or set SESSIONS_DIR to the right folder",
-        ) from problem
-    for parts in (*found.stems.values(), *found.others.values()):
-        if len(parts) > 1:
-            parts.sort()
-    return found
-
-
-def name_stem(name: str) -> str:
-    """The stem of a transcript's file name, "" when the name is not one of a transcript."""
-    match = _NAME.fullmatch(name) or _OTHER_NAME.fullmatch(name)
-    return match.group(1) if match else ""
-
-
-def has_session_header(path: Path) -> bool:
-    """Whether a file's first line is a transcript's: {"type":"session",...}."""
-    try:
-        with open(path, "rb") as file:
-            return b'"type":"session"' in file.read(200).replace(b'": "', b'":"')
-    except OSError:
-        return False
-
-
-def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder) -> None:
-    is_transcript, stems = _NAME.fullmatch, found.stems
-    for entry in entries:
-        name = entry.name
-        match = is_transcript(name)
-        target = stems
-        if match is None:
-            match, target = _other_name(name, found), found.others
-            if match is None:
-                continue
-        try:
-            seen = entry.stat()
-        except FileNotFoundError:
-            continue  # renamed or removed since the listing, or a dangling link
-        except OSError as problem:  # it must not hide the others
-            found.problems.append(_unreachable(found.path / name, problem))
-            continue
-        if stat.S_ISREG(seen.st_mode):
-            stem, reset = match.groups()
-            part = (reset or _LIVE, name, seen.st_size, seen.st_mtime_ns)
-            if stem in target:
-                target[stem].append(part)
-            else:
-                target[stem] = [part]
-
-
-def _unreachable(path: Path, problem: OSError) -> Problem:
-    """A link that leads to itself, or to no possible name, is no transcript and never will be; what else is out of
-    reach is waited for."""
-    what = f"the transcript cannot be looked at: {problem.strerror}"
-    return Problem(str(path), what, waits=problem.errno not in (errno.ELOOP, errno.ENAMETOOLONG))
-
-
-def _other_name(name: str, found: Folder) -> "Optional[re.Match[str]]":
-    """The match of a name that may be a transcript's although its stem is no uuid; deleted ones are noted."""
-    if ".jsonl.deleted." in name:
-        found.deleted.add(name.split(".jsonl.", 1)[0])
-        return None
-    return _OTHER_NAME.fullmatch(name) if ".jsonl" in name else None
 
 
 class JsonlHistory:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Optional
+from typing import Optional
+
+# How a row of state.json is written: what stands as it is, and that a name need not be UTF-8.
+_PLAIN, _ODD = "/:@+,;=", "surrogatepass"
 
 
 @dataclass(frozen=True)
@@ -45,69 +47,43 @@ class Cursor:
         """Name of this cursor in state.json."""
         return f"{self.source}:{self.session_id}"
 
-    def as_json(self) -> "dict[str, Any]":
-        """A compact object for state.json: default values are left out."""
+    def as_row(self) -> str:
+        """One line of text for state.json: the position, then NAME=VALUE for each field that is not as it is by
+        default, with a space between. What would break that up is percent-encoded."""
+        from urllib.parse import quote
+
         full = {
-            "at": self.position,
             "id": self.entry_id,
             "chars": self.chars,
             "gen": self.generation,
-            "machine": self.machine_turn,
+            "machine": int(self.machine_turn),
             "since": self.since_ms,
             "of": self.part_of,
-            "past": self.past_since,
+            "past": int(self.past_since),
         }
-        return {name: value for name, value in full.items() if name == "at" or value}
+        fields = (f"{name}={quote(str(full[name]), _PLAIN, None, _ODD)}" for name in full if full[name])
+        return " ".join((str(self.position), *fields))
 
     @classmethod
-    def from_json(cls, key: str, data: Mapping[str, Any]) -> "Cursor":
-        """The inverse of `as_json`. Raises ValueError on anything that cannot be a cursor."""
+    def from_row(cls, key: str, row: str) -> "Cursor":
+        """The inverse of `as_row`. Raises ValueError on anything that cannot be a cursor."""
+        from urllib.parse import unquote
+
         source, _, session_id = key.partition(":")
-        try:
-            return cls(
-                source,
-                session_id,
-                int(data["at"]),
-                str(data.get("id", "")),
-                int(data.get("chars", 0)),
-                str(data.get("gen", "")),
-                bool(data.get("machine", False)),
-                int(data.get("since", 0)),
-                str(data.get("of", "")),
-                bool(data.get("past", False)),
-            )
-        except (KeyError, TypeError) as problem:
-            raise ValueError(f"cursor {key!r} is damaged: {problem}") from problem
-
-
-class Cursors(Mapping[str, Cursor]):
-    """Cursors by key, as they stand in state.json, each made when it is asked for: there may be 10,000, and a run with
-    nothing new only compares `positions`. One that turns out damaged counts as none."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        """Raises ValueError for what is no table of cursors."""
-        self._raw = dict(raw)
-        self.positions: "dict[str, int]" = {}
-        for key, row in self._raw.items():
-            position = row.get("at") if type(row) is dict else None
-            if type(position) is not int or key[:6] != "jsonl:" and key[:7] != "sqlite:":
-                raise ValueError(f"cursor {key!r} is damaged")
-            self.positions[key] = position
-
-    def __getitem__(self, key: str) -> Cursor:
-        try:
-            return Cursor.from_json(key, self._raw[key])
-        except ValueError as problem:
-            raise KeyError(key) from problem
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._raw)
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
+        position, *fields = row.split(" ")
+        found = dict(field.split("=", 1) for field in fields)
+        return cls(
+            source,
+            session_id,
+            int(position),
+            unquote(found.get("id", ""), errors=_ODD),
+            int(found.get("chars", 0)),
+            unquote(found.get("gen", ""), errors=_ODD),
+            bool(int(found.get("machine", 0))),
+            int(found.get("since", 0)),
+            unquote(found.get("of", ""), errors=_ODD),
+            bool(int(found.get("past", 0))),
+        )
 
 
 @dataclass(frozen=True)

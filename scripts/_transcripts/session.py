@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from _transcripts.message import Cursor, Message
+if TYPE_CHECKING:
+    from _transcripts.message import Cursor, Message
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that could not be looked at. `where` is a path or a session id, `what` one sentence.
 
     `waits`: the transcript itself was out of reach, so its cursor stays and the next run tries again; `busy`: only
@@ -24,8 +23,7 @@ class Problem:
     busy: bool = False
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """One transcript in one source. Cheap to make: nothing of what was said has been read.
 
     `source` is "jsonl" or "sqlite". `session_id` names the cursor: the stem of a JSONL file with its "-topic-"
@@ -56,8 +54,7 @@ class Session:
         return f"{self.source}:{self.session_id}"
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """The transcripts that hold something new, oldest change first; deleted and tombstoned ones never.
 
     `sources` names the folders and stores that were looked at. `found_any` is false when there is neither a
@@ -71,11 +68,10 @@ class Listing:
     sources: "tuple[str, ...]"
     found_any: bool
     keys: "frozenset[str]" = frozenset()
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What one call of `read_new` found.
 
     `end` covers everything that was looked at, also where no message came of it; with `more`, call again with

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from _errors import SourceError
-from _transcripts.machine import is_group_key, is_machine_key, is_machine_origin
+from _transcripts.keys import is_group_key, is_machine_key, is_machine_origin
 from _transcripts.session import Session
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def opened(path: Path) -> "Iterator[sqlite3.Connection]":
             yield connection
         finally:
             connection.close()
-    except sqlite3.DatabaseError as problem:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+        # sqlite3 cannot even put into words what is wrong with a table whose definition is no UTF-8.
         raise _typed(path, problem) from problem
 
 
@@ -82,13 +83,13 @@ def _connect(path: Path) -> "sqlite3.Connection":
         if not at_rest or "unable to open" not in str(problem) and "readonly" not in str(problem):
             raise
         return sqlite3.connect(uri + "&immutable=1", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         connection.close()
         raise
     return connection
 
 
-def _typed(path: Path, problem: "sqlite3.DatabaseError") -> SourceError:
+def _typed(path: Path, problem: Exception) -> SourceError:
     text = str(problem)
     if "locked" in text or "busy" in text:
         return StoreBusy(f"the store {path} is busy ({text}); the next run tries again")

@@ -14,7 +14,7 @@ from typing import IO, Optional
 
 from _compat import Stamp, stamp
 from _transcripts.find import names_of
-from _transcripts.machine import is_machine_key
+from _transcripts.keys import is_machine_key
 
 _PIECE = 1 << 18  # bytes read at a time
 # A string with what tells a key from a value, a bracket, or a string that goes on in the next piece.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from _errors import SourceError
-from _transcripts.jsonl import has_session_header, name_stem
+from _transcripts.folder import has_session_header, name_stem
 from _watch.keys import Keys
 from _watch.seen import Seen
 

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND_SECONDS = 90.0
 GATEWAY_SECONDS = 90.0
 STOP_SECONDS = 20.0
+DAY_MS = 86_400_000
 
 
 def until(look: Callable[[], Optional[Found]], what: str, seconds: float = 30.0) -> Found:
@@ -51,9 +53,11 @@ class Host:
 
     def __init__(self, home: Path, version: str, model_url: str) -> None:
         self.home = home
+        self._began = time.monotonic()
         self.port = free_port()
         self._gateway: "Optional[subprocess.Popen[bytes]]" = None
         self._others: "list[subprocess.Popen[bytes]]" = []
+        self._lent: "tuple[list[str], dict[str, str]]" = ([], {})
         self.install(version)
         self.state.mkdir(parents=True)
         self.workspace.mkdir()
@@ -62,7 +66,8 @@ class Host:
     def install(self, version: str) -> None:
         """From now on use this version, as after an upgrade."""
         self.version = version
-        folders = [*map(str, commands_of(version)), "/usr/local/bin", "/usr/bin", "/bin"]
+        first, variables = self._lent
+        folders = [*first, *map(str, commands_of(version)), "/usr/local/bin", "/usr/bin", "/bin"]
         temporary = self.home / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         self.environ = {
@@ -72,7 +77,14 @@ class Host:
             "NODE_COMPILE_CACHE": str(cache_folder() / "node-compile"),
             "OPENCLAW_NO_AUTO_UPDATE": "1",
             "TZ": "UTC",
+            **variables,
         }
+
+    def lend(self, *folders: Path, **variables: str) -> None:
+        """From now on, look for programs in these folders first, and set these variables too."""
+        self._lent[0].extend(map(str, folders))
+        self._lent[1].update(variables)
+        self.install(self.version)
 
     def _config(self, model_url: str) -> "dict[str, Any]":
         free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
@@ -135,6 +147,44 @@ class Host:
         """How often each tag stands in observations.md."""
         return tags_in(self.remembered)
 
+    @property
+    def age(self) -> float:
+        """Seconds since it was made."""
+        return time.monotonic() - self._began
+
+    @property
+    def ended(self) -> int:
+        """How many sessions OpenClaw has put an end to: it renames a file, or adds an event that says so."""
+        files = len(list(self._sessions.glob("*.jsonl.reset.*")))
+        if not self._store.exists():
+            return files
+        with contextlib.closing(sqlite3.connect(f"{self._store.as_uri()}?mode=ro", uri=True)) as connection:
+            is_reset = "json_extract(event_json, '$.type') = 'reset'"
+            [[events]] = connection.execute(f"SELECT count(*) FROM transcript_events WHERE {is_reset}")
+        return files + int(events)
+
+    def make_session_older(self, key: str) -> None:
+        """Have OpenClaw, which must not run, find that the session began a day earlier."""
+        if not self._store.exists():
+            listing = self._sessions / "sessions.json"
+            sessions = json.loads(listing.read_text(encoding="utf-8"))
+            sessions[key] = a_day_older(sessions[key])
+            listing.write_text(json.dumps(sessions), encoding="utf-8")
+            return
+        with contextlib.closing(sqlite3.connect(self._store)) as connection, connection:
+            asked = "SELECT entry_json FROM session_nodes WHERE session_key = ?"
+            [[entry]] = connection.execute(asked, [key]).fetchall()
+            told = "UPDATE session_nodes SET entry_json = ? WHERE session_key = ?"
+            connection.execute(told, [json.dumps(a_day_older(json.loads(entry))), key])
+
+    @property
+    def _sessions(self) -> Path:
+        return self.state / "agents" / "main" / "sessions"
+
+    @property
+    def _store(self) -> Path:
+        return self.state / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
+
     # Commands -------------------------------------------------------------------------------------------------------
 
     def run(self, command: Sequence[str], seconds: float = COMMAND_SECONDS) -> str:
@@ -166,6 +216,11 @@ class Host:
     def say(self, text: str) -> Any:
         """One turn of the main session through the gateway."""
         return self.ask("agent", "--agent", "main", "--message", text)
+
+    def write(self, text: str) -> None:
+        """The same as from OpenClaw's window for chats; the answer is not waited for."""
+        message = {"sessionKey": "main", "message": text, "idempotencyKey": secrets.token_hex(8)}
+        self.ask("gateway", "call", "chat.send", "--params", json.dumps(message))
 
     def install_skill(self) -> None:
         """As a user does it: from a folder with what is published, and nothing else that lies about in a checkout."""
@@ -270,6 +325,11 @@ def processes_of(home: Path) -> "list[int]":
             if wanted in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
     return found
+
+
+def a_day_older(entry: "dict[str, Any]") -> "dict[str, Any]":
+    """What OpenClaw keeps of a session that began a day earlier; it compares when this was written, so that stays."""
+    return {**entry, "sessionStartedAt": entry["sessionStartedAt"] - DAY_MS}
 
 
 def first_json(out: str) -> Any:

@@ -1,0 +1,68 @@
+"""Observations: the line, the log of them (observations.md), and the brief that is made of it."""
+
+from __future__ import annotations
+
+from _observations.brief import BRIEF_MAX_CHARS, render_brief
+from _observations.line import (
+    HIGH,
+    HIGH_FROM,
+    LOW,
+    MARKS,
+    MAX_TEXT_CHARS,
+    MEDIUM,
+    TYPES,
+    UNTAGGED_IMPORTANCE,
+    Candidate,
+    Observation,
+    is_date,
+    make_observation,
+    mark_for,
+    parse_line,
+    render_line,
+    shorten,
+    tidy,
+)
+from _observations.log import (
+    HEAD,
+    Entry,
+    children_of,
+    count_words,
+    estimate_tokens,
+    last_heading,
+    next_ids,
+    observations_in,
+    parse_log,
+    render_addition,
+)
+
+__all__ = [
+    "BRIEF_MAX_CHARS",
+    "HEAD",
+    "HIGH",
+    "HIGH_FROM",
+    "LOW",
+    "MARKS",
+    "MAX_TEXT_CHARS",
+    "MEDIUM",
+    "TYPES",
+    "UNTAGGED_IMPORTANCE",
+    "Candidate",
+    "Entry",
+    "Observation",
+    "children_of",
+    "count_words",
+    "estimate_tokens",
+    "is_date",
+    "last_heading",
+    "make_observation",
+    "mark_for",
+    "next_ids",
+    "observations_in",
+    "parse_line",
+    "parse_log",
+    "render_addition",
+    "render_brief",
+    "render_line",
+    "shorten",
+    "tidy",
+]

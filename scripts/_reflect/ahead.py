@@ -1,0 +1,168 @@
+"""Days to come that a text names without a date: "next week", "in 3 months", "in December", "by the end of the year".
+
+Each stands for the last day that it can mean, for what is still to come must not leave too early.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from _gate.dates import mentions, months_named, relative
+from _gate.numerals import ascii_digits, spelled
+
+_NEXT = (
+    r"(?:next|coming|upcoming|nächste[nrsm]?|kommende[nrsm]?|prochaine?|próxim[oa]|prossim[oa]|volgende|następn\w+"
+    r"|следующ\w+)"
+)
+_COMES = rf"(?:{_NEXT}|que viene|que vem|entrante|che viene|qui vient)"
+_WEEK = r"(?:weeks?|weekend|wochen?|wochenende|semaines?|semanas?|settimana|settimane|week|weken|tygodni\w*|недел\w+)"
+_MONTH = r"(?:months?|monate?n?|mois|mes|meses|mês|mese|mesi|maand|maanden|miesi[ąę]c\w*|месяц\w*)"
+_YEAR = r"(?:years?|jahre?n?|ans?|années?|años?|anos?|ann[io]|jaar|rok\w*|lata?|года?|году|лет)"
+_UNITS = {"week": _WEEK, "month": _MONTH, "year": _YEAR}
+_AHEAD = {
+    name: re.compile(rf"(?<!\w)(?:{_NEXT}\s+{unit}|{unit}\s+{_COMES})(?!\w)", re.I)
+    for name, unit in _UNITS.items()
+}
+_AHEAD_WIDE = {
+    "week": re.compile("来週|來週|下[周週]|下[个個]?(?:星期|礼拜)|다음 ?주"),
+    "month": re.compile("来月|來月|下[个個]?月|다음 ?달"),
+    "year": re.compile("来年|來年|明年|내년|다음 ?해"),
+}
+_NEXT_WORD = re.compile(rf"(?<!\w){_COMES}(?!\w)", re.I)
+_COUNTED = {
+    name: re.compile(
+        r"(?<!\w)(?:in|within|innerhalb von|dans|en|dentro de|tra|fra|em|daqui a|over|za|через)\s+"
+        rf"(\d{{1,3}}|[^\W\d_]{{1,16}})\s+{unit}(?!\w)",
+        re.I,
+    )
+    for name, unit in _UNITS.items()
+}
+_COUNTED_WIDE = re.compile(
+    r"(\d{1,3}|[一二两兩三四五六七八九十]{1,3})\s?(?:[か个個ヶケヵ]?月|개월)\s?(?:后|後|以?内|후|뒤)"
+)
+_END = {
+    "month": re.compile(
+        r"\bend of (?:the |this )?month|\bmonth[- ]end|\bende des monats|\bmonatsende|\bfin (?:de|du) mois"
+        r"|\bfin de mes\b|\bfine (?:del )?mese|月末|月底|월말",
+        re.I,
+    ),
+    "year": re.compile(
+        r"\bend of (?:the |this )?year|\byear[- ]end|\bende des jahres|\bjahresende|\bfin de (?:l')?ann?ée|\bfin de año"
+        r"|\bfine (?:dell')?anno|年末|年底|연말",
+        re.I,
+    ),
+}
+_YEAR_MONTH = re.compile(
+    r"(?<![\d/-])(20\d\d)[-/](0?[1-9]|1[0-2])(?![\d/-])|(?<![\d/-])(0?[1-9]|1[0-2])/(20\d\d)(?!\d)"
+)
+_COMPACT = re.compile(r"(?<!\d)(20\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])(?!\d)")
+_DAY_NAME_YEAR = re.compile(r"(?<!\d)\d\d?-([^\W\d_]{3,10})-(20\d\d)(?!\d)")
+_ORDINAL = re.compile(r"\b(?:the (\d\d?)(?:st|nd|rd|th)|am (\d\d?)\.)(?!\d|\s?\w)", re.I)
+_FEASTS = (
+    (
+        12,
+        26,
+        re.compile(
+            r"\b(?:christmas|xmas|weihnacht\w*|noël|navidad|natale|natal|kerst)\b|クリスマス|圣诞|크리스마스",
+            re.I,
+        ),
+    ),
+    (1, 1, re.compile(r"\b(?:new year|silvester|neujahr|nouvel an|capodanno|año nuevo|ano novo)\b", re.I)),
+    (4, 27, re.compile(r"\b(?:easter|ostern|pâques|pascua|pasqua|páscoa|pasen)\b", re.I)),
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_PAST = re.compile(
+    r"\b(?:was|were|did|had|went|got|came|last|since|ago|\w{3,}ed|war|wurde|hatte|hat|haben|seit|letzte\w*|ge\w{3,}t|"
+    r"depuis|dernier\w*|desde|pasad[oa]|scors[oa]|passad[oa]|vorige)\b",
+    re.I,
+)
+
+
+def days_ahead(text: str, said: date) -> "Iterator[date]":
+    """The last days that such words of a text, said on a day, can mean."""
+    text = ascii_digits(text)
+    yield from _units_ahead(text, said)
+    yield from _ends(text, said)
+    yield from _numeric(text, said)
+    if not _PAST.search(text):
+        yield from _named(_without_dates(text), said)
+
+
+def _without_dates(text: str) -> str:
+    """The text without the dates whose day or year is named, for a month that stands alone."""
+    for mention in mentions(text):
+        if mention.month and (mention.day or mention.year):
+            text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
+    return text
+
+
+def _units_ahead(text: str, said: date) -> "Iterator[date]":
+    for name in _UNITS:
+        if _AHEAD[name].search(text) or _AHEAD_WIDE[name].search(text):
+            yield _after(said, name, 1, whole=True)
+        for found in _COUNTED[name].finditer(text):
+            number = found[1]
+            values = [number] if number.isdecimal() else spelled(number)
+            yield from (_after(said, name, int(value)) for value in values[:1])
+    for found in _COUNTED_WIDE.finditer(text):
+        values = [found[1]] if found[1].isdecimal() else spelled(found[1])
+        yield from (_after(said, "month", int(value)) for value in values[:1])
+    if "fortnight" in text.casefold():
+        yield said + timedelta(days=14)
+    if _NEXT_WORD.search(text) and relative(text, said).weekdays:
+        yield said + timedelta(days=13)
+
+
+def _after(said: date, unit: str, number: int, whole: bool = False) -> date:
+    """So many weeks, months or years on; to the end of the one that is meant when it is a `whole` one."""
+    if unit == "week":
+        return said + timedelta(days=7 * number + (6 if whole else 0))
+    months = number * (12 if unit == "year" else 1)
+    years, month = divmod(said.month - 1 + months, 12)
+    year, month = min(said.year + years, 9999), month + 1
+    if whole and unit == "year":
+        return date(year, 12, 31)
+    last = calendar.monthrange(year, month)[1]
+    return date(year, month, last if whole else min(said.day, last))
+
+
+def _ends(text: str, said: date) -> "Iterator[date]":
+    if _END["month"].search(text):
+        yield _last_of(said.year, said.month)
+    if _END["year"].search(text):
+        yield date(said.year, 12, 31)
+
+
+def _numeric(text: str, said: date) -> "Iterator[date]":
+    for found in _YEAR_MONTH.finditer(text):
+        yield _last_of(int(found[1] or found[4]), int(found[2] or found[3]))
+    for found in _COMPACT.finditer(text):
+        yield _last_of(int(found[1]), int(found[2]))
+    for found in _DAY_NAME_YEAR.finditer(text):
+        for month in months_named(found[1]):
+            yield _last_of(int(found[2]), month)
+    for found in _ORDINAL.finditer(text):
+        day = int(found[1] or found[2])
+        if 1 <= day <= 31:
+            near = said if day >= said.day else _after(said, "month", 1)
+            yield near.replace(day=min(day, calendar.monthrange(near.year, near.month)[1]))
+
+
+def _named(text: str, said: date) -> "Iterator[date]":
+    for match in _WORD.finditer(text):
+        month = next(iter(months_named(match.group())), 0)
+        # "may", "set", "out" are words too: a short name counts with a capital, and not where a sentence begins.
+        short = len(match.group()) < 4
+        if month and not (short and (not match.group()[0].isupper() or match.start() == 0)):
+            yield _last_of(said.year + (month < said.month), month)
+    for month, day, pattern in _FEASTS:
+        if pattern.search(text):
+            found = date(said.year, month, day)
+            yield found if found >= said else date(said.year + 1, month, day)
+
+
+def _last_of(year: int, month: int) -> date:
+    return date(year, month, calendar.monthrange(year, month)[1])

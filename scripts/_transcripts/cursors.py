@@ -1,0 +1,67 @@
+"""The cursors of all sessions as they stand in state.json: what a run with nothing to do compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _transcripts.message import Cursor
+
+
+class Cursors(Mapping[str, "Cursor"]):
+    """Cursors by key, each made from its row (`Cursor.as_row`) when it is asked for: there may be 10,000, and a run
+    with nothing new only compares `positions`. One that turns out damaged counts as none."""
+
+    def __init__(self, rows: Mapping[str, str]) -> None:
+        """Raises ValueError for what is no table of cursors."""
+        self.rows = rows
+        self.positions: "dict[str, int]" = {}
+        for key, row in rows.items():
+            if type(row) is not str or key[:6] != "jsonl:" and key[:7] != "sqlite:":
+                raise ValueError(f"cursor {key!r} is damaged")
+            self.positions[key] = int(row.partition(" ")[0])
+
+    @classmethod
+    def of(cls, cursors: Mapping[str, Cursor]) -> Cursors:
+        """These cursors as such a table; one that is a table already as it is."""
+        return cursors if isinstance(cursors, cls) else cls({key: cursors[key].as_row() for key in cursors})
+
+    def moved(self, moves: Mapping[str, Cursor]) -> Cursors:
+        """The table with these cursors in place."""
+        return Cursors({**self.rows, **{key: cursor.as_row() for key, cursor in moves.items()}})
+
+    def of_existing(self, keys: "frozenset[str]") -> Cursors:
+        """The table without those of transcripts that are not among `keys`. A source in which nothing at all was found may
+        be out of reach, a transcript from elsewhere ("@") is in no listing, and what is covered in part only its cursor
+        knows: those stay."""
+        alive = {key.partition(":")[0] for key in keys}
+        kept = {
+            key: row
+            for key, row in self.rows.items()
+            if key in keys or " chars=" in row or "@" in key or key.partition(":")[0] not in alive
+        }
+        return Cursors(kept)
+
+    def unchanged(self, key: str, end: int, generation: str) -> bool:
+        """Whether the cursor of a session is at `end` of the same history. Nothing but comparing."""
+        if self.positions.get(key) != end:
+            return False
+        return " gen=" not in self.rows[key] or self[key].generation == generation
+
+    def __getitem__(self, key: str) -> Cursor:
+        from _transcripts.message import Cursor
+
+        try:
+            return Cursor.from_row(key, self.rows[key])
+        except ValueError as problem:
+            raise KeyError(key) from problem
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
