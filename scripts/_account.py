@@ -29,6 +29,7 @@ _STATE_AFTER: Mapping[str, str] = {
     "chunked": CHUNKED,
     "forgotten": FORGOTTEN,
 }
+LEAVES = frozenset(event for event, state in _STATE_AFTER.items() if state != LIVE)
 # More observations than this gone at once, and more than this share of all that were live, is no tidying up by hand.
 GONE_AT_LEAST, GONE_SHARE = 10, 0.25
 BY_HAND, PUT_BACK, REWRITTEN, FOUND = (
@@ -167,11 +168,7 @@ def _items_in(where: str, content: str) -> "Iterable[tuple[str, str]]":
 def _refs_of(entries: "Sequence[Entry]") -> "list[tuple[str, str]]":
     """What the hook lines point at, as far as it could be ours."""
     hooks = [read_hook_line(entry.raw) for entry in entries if entry.kind == "hook"]
-    return [
-        (hook.file, hook.id)
-        for hook in hooks
-        if hook and hook.file.startswith("archive/") and hook.id.startswith(("OBS-", "CHUNK-"))
-    ]
+    return [(hook.file, hook.id) for hook in hooks if hook and hook.id.startswith(("OBS-", "CHUNK-"))]
 
 
 def account_of(files: Files) -> Account:

@@ -59,15 +59,16 @@ def test_an_item_that_was_cut_off_swallows_none_of_those_appended_behind_it() ->
 
 def test_a_block_is_appended_once_however_much_of_it_is_there(tmp_path: Path) -> None:
     path = tmp_path / "reflections" / "2026-11-30.md"
-    block = block_for(path, "twelve bytes", "# Head\n")
+    block = block_for(path, "twelve bytes\n")
     append_block(path, block)
     append_block(path, block)
-    assert path.read_bytes() == b"# Head\ntwelve bytes"
-    second = block_for(path, " and more", "# Head\n")
+    head = b"# What left memory on 2026-11-30\n\n"
+    assert path.read_bytes() == head + b"twelve bytes\n"
+    second = block_for(path, " and more")
     for length in range(len(" and more") + 1):
-        path.write_bytes(b"# Head\ntwelve bytes" + b" and more"[:length])
+        path.write_bytes(head + b"twelve bytes\n" + b" and more"[:length])
         append_block(path, second)
-        assert path.read_bytes() == b"# Head\ntwelve bytes and more"
+        assert path.read_bytes() == head + b"twelve bytes\n and more"
 
 
 @pytest.mark.parametrize("is_new", [True, False])
@@ -78,7 +79,7 @@ def test_what_another_program_appends_meanwhile_neither_doubles_a_block_nor_is_l
     if old:
         path.write_bytes(old)
     text = render_archived([LEASE])
-    block = block_for(path, text, "# Head\n")
+    block = block_for(path, text)
     new = block.text.encode()
     for theirs in (b"A remark of theirs\n", b"## A heading of theirs\n\n"):
         path.write_bytes(old + theirs)
@@ -98,7 +99,7 @@ def test_what_another_program_appends_meanwhile_neither_doubles_a_block_nor_is_l
 def test_a_file_that_a_person_has_changed_meanwhile_keeps_the_change(tmp_path: Path) -> None:
     path = tmp_path / "2026-11-30.md"
     path.write_bytes(b"old\n")
-    block = block_for(path, "new\n", "")
+    block = block_for(path, "new\n")
     path.write_bytes(b"old, corrected\n")
     append_block(path, block)
     append_block(path, block)

@@ -291,6 +291,12 @@ def test_many_that_could_not_be_looked_at_are_one_row_of_the_page(machine: Machi
     ]
 
 
+def test_a_log_that_was_never_needed_is_not_missed(machine: Machine) -> None:
+    speak(machine, text="ok thanks")
+    assert run(machine, "observer.py").result["observations_written"] == 0
+    assert told(look(machine))["memory"]["says"].endswith("nothing has been noted yet")
+
+
 def test_a_missing_log_is_wrong(machine: Machine) -> None:
     memory = begin(machine)
     (memory / "observations.md").unlink()

@@ -83,6 +83,32 @@ def test_what_is_protected_stays_however_tight_it_is(phase: int, text: str, fiel
     assert verdict(line(text, "2026-01-01", fields), phase, target=100) == (KEEP, why)
 
 
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        ("- 🟢 Talk about the shop <!-- dc:importance=1 -->\n  - 🔴 09:05 Deployed on a Friday", "critical"),
+        ("- 🔴 Talk about the shop <!-- dc:importance=6 -->\n  - 🔴 09:05 Deployed on a Friday", ""),
+        ("- 🟢 Talk about the shop\n  - Deployed <!-- dc:type=fact dc:importance=9 -->", "critical"),
+        ("- 🟢 Talk about the shop\n  - Deployed <!-- dc:type=fact dc:importance=8 -->", ""),
+        ("- 🟢 Talk about the shop\n  - Never deploy <!-- dc:type=rule -->", "rule"),
+        ("- 🟢 Talk about the shop\n  - Deploy it <!-- dc:type=task -->", "goal"),
+        ("- 🟢 Talk about the shop\n  - Deployed <!-- dc:date=2026-11-29 -->", "recent"),
+        ("- 🟢 Deployed <!-- dc:type=fact dc:importance=critical -->", "critical"),
+        ("- 🟢 Deployed <!-- dc:type=fact dc:importance=high -->", ""),
+        ("- 🟢 Deployed <!-- dc:ttl = never dc:importance=1 -->", "never"),
+        ("- 🟢 Rent goes up by the end of the year <!-- dc:type=event dc:importance=1 -->", "future"),
+        ("- 🟢 Rent goes up in three months <!-- dc:type=event dc:importance=1 -->", "future"),
+    ],
+)
+def test_what_protects_by_day_protects_at_night_too(one: str, why: str) -> None:
+    assert verdict(f"Date: 2026-10-01\n\n{one}\n") == (KEEP if why else ARCHIVE, why)
+
+
+def test_what_is_about_a_time_to_come_does_not_fade_before_it() -> None:
+    log = line("Rent goes up by the end of the year", "2026-10-01", "dc:type=event dc:importance=5")
+    assert [note.importance for note in read_notes(log, night(2))] == [5.0]
+
+
 @pytest.mark.parametrize(("waiting", "expected"), [(True, (KEEP, "provisional")), (False, (ARCHIVE, ""))])
 def test_a_line_is_provisional_when_an_answer_is_to_replace_it_whatever_it_says_of_itself(
     waiting: bool, expected: "tuple[str, str]"

@@ -257,7 +257,7 @@ def merged_by_the_reflector(dream: Dream, sources: "list[str]", name: str, text:
     at, where = "2026-11-30T03:35:00Z", f"archive/reflections/{DAY}.md"
     log, entries = dream.raw, {one.observation.id: one for one in parse_log(dream.raw) if one.observation}
     items = [Archived(one, entries[one].raw, "2026-09-02", "merged", name) for one in sources]
-    block = block_for(dream.memory / where, render_archived(items), "# What left memory\n\n")
+    block = block_for(dream.memory / where, render_archived(items))
     rows = [{"e": "observed", "at": at, "id": name, "trigger": "reflection", "from_ids": sources}]
     rows += [{"e": "merged", "at": at, "id": one, "into": name, "in": where} for one in sources]
     new = without(log, *sources).replace("- 🟡 10:20", f"{line}\n- 🟡 10:20")

@@ -6,6 +6,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from _gate import judge
+from _gate.numerals import numbers_said
 from _observations import Candidate, Observation, parse_line, render_line
 from gate_testing import DAY, codes, decide, line, said, texts, user
 
@@ -384,6 +385,28 @@ def test_what_was_not_said_is_refused_with_its_kind(written: str, code: str) -> 
     # From the assistant, so that there is no sentence of the person to take instead.
     window = [said(1, "user", "And?"), said(2, "assistant", SAID)]
     assert codes(decide(window, line(written))) == [code]
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_eleven"),
+    [
+        ("The tickets are sent once a week", False),
+        ("Tickets: once per year", False),
+        ("I went there once and saw the tickets", False),
+        ("Once the tickets are here we can go", False),
+        ("At once I bought the tickets for my sister", False),
+        ("Run once daily", False),
+        ("Compré once tickets para mi hermana", True),
+        ("Los tickets salen a las once de la mañana", True),
+        ("Abre de once a doce, con los tickets en la mano", True),
+        ("once tickets, once euros", True),
+    ],
+)
+def test_once_is_eleven_in_spanish_alone(heard: str, is_eleven: bool) -> None:
+    assert ("11" in numbers_said(heard)) is is_eleven
+    window = [said(number, role, heard, "2026-05-20T09:00") for number, role in ((1, "user"), (2, "assistant"))]
+    verdict = decide(window, line("Has 11 tickets", date="2026-05-20"))
+    assert any("11" in text for text in texts(verdict)) is is_eleven
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _likeness import adds_nothing, features, fingerprint, says_the_same
@@ -142,7 +142,6 @@ def test_a_log_is_read_and_its_bytes_are_kept() -> None:
     assert [(o.text, o.type, o.importance, o.date) for o in found] == [
         ("First thing", "rule", 9.0, "2026-11-29"),
         ("no time here", "goal", 4.0, "2026-11-29"),
-        ("a bare bullet of theirs", "fact", 5.0, "2026-11-29"),
         ("plain bullet under a date", "fact", 5.0, "2026-11-30"),
     ]
     assert [entry.kind for entry in entries if entry.kind == "hook"] == ["hook"]
@@ -297,6 +296,86 @@ def test_what_a_person_quotes_in_fences_and_comments_is_no_observation() -> None
 def test_a_fence_that_is_never_closed_hides_nothing() -> None:
     text = "Date: 2026-11-29\n```\n- buy bread\n"
     assert [one.text for one in observations_in(parse_log(text))] == ["buy bread"]
+
+
+def test_a_fence_among_the_children_of_a_note_is_that_notes_alone() -> None:
+    text = "Date: 2026-06-01\n\n- 🟡 The lamp was sold\n  ```\n- 🟡 Note A\n\nDate: 2026-06-02\n\n- a plain line\n```\n"
+    entries = parse_log(text)
+    assert [(one.text, one.date) for one in observations_in(entries)] == [
+        ("The lamp was sold", "2026-06-01"),
+        ("Note A", "2026-06-01"),
+        ("a plain line", "2026-06-02"),
+    ]
+    rest = [entry for entry in entries if not (entry.observation and "lamp" in entry.observation.text)]
+    assert list(parse_log("\n".join(entry.raw for entry in rest))) == rest
+
+
+def test_a_note_closes_no_comment_for_it_may_leave() -> None:
+    text = "Date: 2026-06-01\n<!-- a remark\n- bare\n- 🟡 Tea <!-- dc:type=fact -->\n- bread\n"
+    assert [one.text for one in observations_in(parse_log(text))] == ["bare", "Tea", "bread"]
+    closed = text.replace("- bread", "-->\n- bread")
+    assert [one.text for one in observations_in(parse_log(closed))] == ["Tea", "bread"]
+
+
+_ODD_LINES = (
+    *(
+        "```",
+        "```text",
+        "  ```",
+        "````",
+        "~~~",
+        "<!-- a note",
+        "-->",
+        "  -->",
+        "",
+        "  ",
+        "A remark",
+        "  indented",
+    ),
+    *("Date: 2026-06-01", "## 2026-06-02", "## Mine", "### Mine", "#mine", "- bare", "- bare -->", "\tchild"),
+    *("- 🟡 Tea", "- 🟢 Milk <!-- dc:type=fact -->", "- 🔴 Salt\r", "<!-- dc:importance=3 -->", "- 🟡 ```"),
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(_ODD_LINES), max_size=12), st.data())
+def test_the_rest_of_a_log_reads_the_same_when_an_observation_leaves(
+    lines: "list[str]", data: st.DataObject
+) -> None:
+    entries = parse_log("\n".join(lines))
+    places = [place for place, entry in enumerate(entries) if entry.observation]
+    gone = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
+    rest = [entry for place, entry in enumerate(entries) if place not in gone]
+    assert list(parse_log("\n".join(entry.raw for entry in rest))) == (rest or list(parse_log("")))
+
+
+def test_a_bare_bullet_below_a_heading_without_a_date_is_text() -> None:
+    log = "Date: 2026-06-01\n- tea\n## My own list\n- milk\n### Of it\n- salt\n- 🟡 Bread\nDate: 2026-06-02\n- soup\n"
+    found = observations_in(parse_log(log))
+    assert [(one.text, one.date) for one in found] == [
+        ("tea", "2026-06-01"),
+        ("Bread", "2026-06-01"),
+        ("soup", "2026-06-02"),
+    ]
+
+
+@pytest.mark.parametrize("heading", ["### Work", "#tag, no heading"])
+def test_what_stands_below_a_date_that_is_a_heading_belongs_to_that_day(heading: str) -> None:
+    log = f"## 2026-06-01\n{heading}\n- tea\n## Mine\n### Work\n- milk\n"
+    assert [(one.text, one.date) for one in observations_in(parse_log(log))] == [("tea", "2026-06-01")]
+
+
+def test_fences_that_are_never_closed_are_read_in_linear_time() -> None:
+    begin = time.process_time()
+    parse_log("Date: 2026-06-01\n" + "```markdown\n- 🟡 Tea\n<!-- a\n" * 20_000)
+    assert time.process_time() - begin < 3.0
+
+
+@pytest.mark.parametrize("marks", ["🔴 ", "- ", "🟡", "- 🟢\ufe0f "])
+def test_any_number_of_marks_is_taken_off_in_linear_time(marks: str) -> None:
+    begin = time.process_time()
+    assert tidy(marks * 60_000 + "Tea") == "Tea"
+    assert time.process_time() - begin < 1.0
 
 
 def test_nothing_that_was_said_ends_the_fence_of_the_brief() -> None:

@@ -17,6 +17,7 @@ from _likeness import adds_nothing, features
 from _observations import LOW, parse_log
 from _reflect import Item, halves_of, parts_of, place_of, read_items, steps_by_rule, system_prompt
 from _reflect.answer import Proposal, read_changes
+from _reflect.exact import restates
 from _reflect.gate import Accepted, judge_proposals
 from _reflect.items import from_place
 from _reflect.question import question_about, render_part
@@ -299,6 +300,12 @@ def test_what_differs_in_a_sign_a_letter_or_its_order_is_no_duplicate(
     )
     assert by_rule(line(one), line(other, day="2026-10-05", importance=5)) == []
     assert by_rule(line(one, importance=7), line(other, day="2026-10-05")) == []
+
+
+def test_a_line_that_says_once_is_the_likeness_of_itself() -> None:
+    one = "Waters the plants once a week"
+    assert restates(one, one)
+    assert not restates(one, one.replace("once", "eleven times"))
 
 
 def test_a_protected_line_goes_only_for_its_exact_likeness() -> None:

@@ -11,6 +11,7 @@ from _archive.observations import (
     render_observations,
 )
 from _archive.records import Record, headings, is_one_line, read_records, render_record
+from _archive.references import Reference, read_reference, reference_to
 from _archive.reflections import Archived, read_archived, render_archived
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Block",
     "Chunk",
     "Record",
+    "Reference",
     "append_block",
     "block_for",
     "chunk_of",
@@ -29,6 +31,8 @@ __all__ = [
     "read_chunks",
     "read_observations",
     "read_records",
+    "read_reference",
+    "reference_to",
     "render_archived",
     "render_chunks",
     "render_observations",

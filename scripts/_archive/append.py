@@ -8,6 +8,13 @@ from pathlib import Path
 from _compat import sha256_hex
 from _files import append_file, cut_file, encode, private_folder, read_bytes
 
+# By folder; the day stands behind it.
+_HEADS = {
+    "observations": "# Archived observations,",
+    "chunks": "# Chunks,",
+    "reflections": "# What left memory on",
+}
+
 
 @dataclass(frozen=True)
 class Block:
@@ -18,10 +25,15 @@ class Block:
     sha256: str
 
 
-def block_for(path: Path, text: str, head: str) -> Block:
-    """The Block that appends `text`, with `head` in front where the file is new."""
+def block_for(path: Path, text: str) -> Block:
+    """The Block that appends `text` to the file of a day: behind a head where the file is new, after an empty line
+    where it does not end one."""
     before = read_bytes(path) or b""
-    return Block(text if before else head + text, len(before), sha256_hex(before))
+    if not before:
+        lead = f"{_HEADS[path.parent.name]} {path.stem}\n\n" if path.parent.name in _HEADS else ""
+    else:
+        lead = "" if before.endswith(b"\n") else "\n\n"
+    return Block(lead + text, len(before), sha256_hex(before))
 
 
 def append_block(path: Path, block: Block) -> None:

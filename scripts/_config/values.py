@@ -38,7 +38,7 @@ def as_whole_number(name: str, found: Found) -> int:
     """A number within the range of its variable."""
     value = found[0]
     lowest, highest = RANGES[name]
-    if not re.fullmatch(r"\d{1,12}", value) or not lowest <= int(value) <= highest:
+    if not value.isdecimal() or len(value) > 12 or not lowest <= int(value) <= highest:
         raise refused(name, found, f"it takes a whole number from {lowest} to {highest}")
     return int(value)
 
@@ -63,6 +63,8 @@ def as_agent_id(name: str, found: Found) -> str:
 def as_base_url(name: str, found: Found) -> str:
     """The address that questions go below, as people copy it: with or without the end of its path."""
     value, origin = found
+    if origin == "default":
+        return value  # most runs need not compile the pattern
     if not re.fullmatch(r"https?://(\[[\w:.%]+\]|[^\s/@:?#\[\]]+)(:\d{1,5})?(/\S*)?", value):
         shown = re.sub(r"//[^/@\s]*@", "//…@", value)
         allowed = "it takes an address such as https://openrouter.ai/api/v1, without a name or password in it"

@@ -13,6 +13,7 @@ from _doctor.ours import described, named
 from _doctor.scene import Scene
 from _errors import MissingPackage, StorageError
 from _files import free_bytes, is_there
+from _ledger import highest_given
 from _setup import place_in_words
 
 SETUP = "python3 scripts/setup.py"
@@ -85,6 +86,8 @@ def memory(scene: Scene) -> Finding:
         says = f"nothing is set up yet: there is no memory in {folder}"
         return Finding("memory", FAIL, says, SETUP)
     lacking = [path for path in (private, log) if not there[path]]
+    if lacking == [log] and not highest_given(scene.places.ledger):
+        return Finding("memory", OK, f"in {folder}; nothing has been noted yet")
     if lacking:
         todo = SETUP
         if there[private] and is_there(scene.places.ledger):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 
-from _compat import parse_instant
 from _dream.lines import with_id
 from _dream.weight import CRITICAL_FROM, aged, lifetime
 from _ledger import is_id
 from _observations import Entry, Observation, estimate_tokens, next_ids
-from _reflect.items import Item, days_named, names_a_day_to_come, read_items
+from _reflect.ahead import days_named
+from _reflect.items import Item, read_items
+from _reflect.protection import Moment, protection
 
 RESTORED_DAYS = 30  # what somebody asked back stays at least that long
 
@@ -157,22 +158,10 @@ def _protection(item: Item, name: str, night: Night) -> str:
         return "provisional"
     if observation.id != name and with_id(item.entry, name) is None:
         return "no id"
-    if observation.importance >= CRITICAL_FROM:
-        return "critical"
-    if observation.type in ("rule", "goal"):
-        return observation.type
-    if observation.ttl == "never":
-        return "never"
-    said = date.fromisoformat(observation.date) if observation.date else night.today
-    if said > night.today or names_a_day_to_come(item.text, said, night.today):
-        return "future"
+    moment = Moment(night.now, night.zone)
+    why = protection(item.entry.raw, observation, item.text, moment, CRITICAL_FROM)
+    if why:
+        return "critical" if why == "heavy" else why
     since = night.restored.get(name, "")
-    if since and (night.today - date.fromisoformat(since)).days < RESTORED_DAYS:
-        return "restored"
-    return "recent" if _is_recent(observation, night) else ""
-
-
-def _is_recent(observation: Observation, night: Night) -> bool:
-    """Said in the last 24 hours; without a time, at the end of its day."""
-    moment = parse_instant(f"{observation.date}T{observation.time or '23:59'}:00", night.zone)
-    return moment is not None and night.now - moment <= timedelta(hours=24)
+    asked_back = since and (night.today - date.fromisoformat(since)).days < RESTORED_DAYS
+    return "restored" if asked_back else ""

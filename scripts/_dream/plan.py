@@ -5,13 +5,12 @@ Pure and deterministic: the same log, ledger and day give the same plan.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from _archive import Chunk
+from _archive import Chunk, read_reference
 from _dream.chunks import chunk_from
 from _dream.clusters import clusters_of
 from _dream.notes import Night, Note, read_notes
@@ -27,7 +26,6 @@ HOOK_TOKENS = 40  # of one hook line, about
 # must reach before a real one (SPEC 12); where that cannot be, half of what left.
 LEAST_REDUCTION, NEW_HOOKS_SHARE = 0.1, 0.5
 MAX_CHUNKS = 12
-_REFERENCE = re.compile(r"\[ref: archive/(?:observations|chunks)/\d{4}-\d{2}-\d{2}\.md#([A-Za-z0-9-]+)\]\s*$")
 
 
 @dataclass(frozen=True)
@@ -131,8 +129,8 @@ def plan(
 
 def hooked_id(entry: Entry) -> str:
     """What a hook line points at; "" for any other entry."""
-    found = _REFERENCE.search(entry.raw) if entry.kind == "hook" else None
-    return found.group(1) if found else ""
+    found = read_reference(entry.raw) if entry.kind == "hook" else None
+    return found.id if found else ""
 
 
 def most_new_hooks(leaving: int, before: int, rest: int) -> int:

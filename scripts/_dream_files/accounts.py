@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Callable
 
+from _archive import read_reference
 from _dream import age_log
 from _dream.notes import Night
 from _dream.size import HOOKS_HEADING
@@ -26,7 +27,6 @@ from _state import key_of, says_something
 
 ARCHIVED, CHUNKED, MERGED = "archived", "chunked", "merged"
 BY = "night"
-_REFERENCE = re.compile(r"\[ref: archive/(observations|chunks)/(\d{4}-\d{2}-\d{2})\.md#([A-Z0-9-]+)\]\s*$")
 # Identifiers and the like; hooks are not counted.
 _MARGIN_WORDS = 20
 
@@ -115,12 +115,11 @@ def _judge_new(
 def hook_problem(entry: Entry, shelves: Shelves) -> str:
     """Why a hook must not stand in the log, "" when it may: the archive has to hold what it refers to, and that has to
     say all that the hook says."""
-    found = _REFERENCE.search(entry.raw)
-    shelf = shelves.observations if found and found.group(1) == "observations" else shelves.chunks
-    if not found or shelf.get(found.group(3)) != f"archive/{found.group(1)}/{found.group(2)}.md":
+    found = read_reference(entry.raw)
+    if not found or found.file not in (shelves.observations.get(found.id), shelves.chunks.get(found.id)):
         return "the archive does not hold what it refers to"
-    name = found.group(3)
-    return hook_text_problem(entry.raw[: found.start()], shelves.text_of(name), shelves.phrases_of(name))
+    said = entry.raw.rpartition("[ref: ")[0]
+    return hook_text_problem(said, shelves.text_of(found.id), shelves.phrases_of(found.id))
 
 
 def _sources_of(observation: "Observation | None") -> "tuple[str, ...]":
@@ -234,25 +233,25 @@ def _judge_changed(told: Account, base: str, current: str, after: "Sequence[Entr
     allowed: "set[tuple[tuple[str, ...], str]]" = set()
     days: "set[str]" = set()
     for text in (base, current, age_log(base, night).log):
-        allowed.update((key_of(entry), _without_ends(entry)) for entry in parse_log(text))
-        days.update(_without_ends(entry) for entry in parse_log(text) if entry.kind == "date")
+        allowed.update((key_of(entry), without_ends(entry)) for entry in parse_log(text))
+        days.update(without_ends(entry) for entry in parse_log(text) if entry.kind == "date")
     keys = {key for key, _raw in allowed}
     seen: "set[str]" = set()
     line = 1
     for entry in after:
-        if entry.kind == "date" and _without_ends(entry) not in days:
+        if entry.kind == "date" and without_ends(entry) not in days:
             told.problems.append(f"line {line}: it is not from the log")
         name = entry.observation.id if entry.observation else ""
         if name and name in seen:
             told.problems.append(f"{name} stands twice")
         seen.add(name)
         key = key_of(entry)
-        if entry.observation and key in keys and (key, _without_ends(entry)) not in allowed:
+        if entry.observation and key in keys and (key, without_ends(entry)) not in allowed:
             told.problems.append(f"line {line}: {name or 'it'} has other metadata than in the log")
         line += entry.raw.count("\n") + 1
 
 
-def _without_ends(entry: Entry) -> str:
+def without_ends(entry: Entry) -> str:
     """The text of an entry without what editors change at the ends of lines."""
     return "\n".join(line.rstrip() for line in entry.raw.split("\n"))
 

@@ -15,6 +15,7 @@ from _archive import (
     Record,
     block_for,
     read_records,
+    reference_to,
     render_chunks,
     render_observations,
 )
@@ -84,7 +85,7 @@ def entries_of(log: str) -> "dict[str, Entry]":
 
 def reference(desk: Desk, path: Path, name: str) -> str:
     """What a hook points at: "[ref: archive/observations/2026-11-30.md#ID]"."""
-    return f"[ref: {path.relative_to(desk.memory).as_posix()}#{name}]"
+    return reference_to(path.relative_to(desk.memory).as_posix(), name)
 
 
 # archive -------------------------------------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ def archive(desk: Desk, file: str, given: "str | None") -> Result:
         new = [item for item in items if item["id"] not in there]
         text = "".join(_render(desk, item, live[item["id"]]) for item in new)
         if new and not desk.pretends:
-            file_text(desk, path, text, f"# Archived observations, {path.stem}\n\n")
+            file_text(desk, path, text)
     rehearse(
         desk,
         archived={item["id"]: live[item["id"]].written_importance for item in new},
@@ -194,13 +195,10 @@ def plain(text: str) -> str:
     return tidy(mask_secrets(text)[0])
 
 
-def file_text(desk: Desk, path: Path, text: str, head: str) -> None:
-    """Append to a file of the archive, whose old bytes are kept first. A file that does not end a line gets its end."""
+def file_text(desk: Desk, path: Path, text: str) -> None:
+    """Append to a file of the archive, whose old bytes are kept first."""
     kept.keep(desk, kept.open_night(desk), path)
-    before = read_bytes(path) or b""
-    gap = "\n\n" if before and not before.endswith(b"\n") else ""
-    name = path.relative_to(desk.memory).as_posix()
-    file_away(desk.places, Filing({name: block_for(path, gap + text, head)}))
+    file_away(desk.places, Filing({path.relative_to(desk.memory).as_posix(): block_for(path, text)}))
 
 
 def done(desk: Desk, path: Path, new: int, all_of_them: int, references: "dict[str, str]") -> Result:
@@ -229,7 +227,7 @@ def chunk(desk: Desk, file: str, given: "str | None") -> Result:
         new = [one for one in {one["id"]: one for one in chunks}.values() if one["id"] not in there]
         text = "".join(_render_chunk(desk, one, sources) for one in new)
         if new and not desk.pretends:
-            file_text(desk, path, text, f"# Chunks, {path.stem}\n\n")
+            file_text(desk, path, text)
     rehearse(desk, chunked={name: one["id"] for one in new for name in one["source_ids"]})
     places = {one["id"]: there[one["id"]].path if one["id"] in there else path for one in chunks}
     return done(

@@ -14,12 +14,11 @@ from _cli import Run
 from _config import Config
 from _dream.notes import Night
 from _errors import RefusedError
-from _files import decode, lock, read_bytes
+from _files import decode, read_bytes
 from _ledger import read_ledger
 from _observations import is_date
 from _state import Places, load_state, replay
 
-MEMORY_LOCK_WAIT_SECONDS = 30.0
 ROLLBACK = "rollback"  # in the ledger: a line came back because the whole night was undone
 _DAY_FILE = r"\d{4}-\d{2}-\d{2}\.md"
 
@@ -82,7 +81,7 @@ class Desk:
         if self.run.dry_run:
             yield
             return
-        with lock(self.places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
+        with self.places.memory():
             replay(self.places)
             yield
 

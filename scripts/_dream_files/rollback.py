@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from _account import LEAVES
 from _archive import read_archived, render_archived
 from _cli import Result
 from _dream.size import HOOKS_HEADING
@@ -18,7 +19,7 @@ from _dream_files import kept
 from _dream_files.desk import ROLLBACK, Desk, inside
 from _dream_files.kept import Snapshot
 from _dream_files.update import refresh
-from _dream_files.validate import LEAVES, entry_ids
+from _dream_files.validate import entry_ids
 from _errors import RefusedError
 from _files import decode, encode, read_bytes, remove_file, replace_file
 from _ledger import facts_of, read_ledger

@@ -259,7 +259,7 @@ def _blocks(desk: Desk, merged: "list[Departure]", into: "dict[str, str]") -> "d
     if not desk.pretends:
         kept.keep(desk, kept.open_night(desk), path)
     name = f"archive/reflections/{path.name}"
-    return {name: block_for(path, render_archived(items), f"# What left memory on {desk.today}\n\n")}
+    return {name: block_for(path, render_archived(items))}
 
 
 def _tell(desk: Desk, current: str, new: str, leaving: "list[Departure]", change: Filing) -> Result:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
+from _lexicon import grammar_words
 from _likeness import words_of
 
 NUMBER = re.compile(r"\d+(?:[.,'’٫٬\u00a0\u202f]\d+)*")
@@ -162,12 +164,17 @@ _HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000}
 _HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万萬]{1,12}")
 
 
+_AFTER_ONE_TIME = [[word] for word in "a per every each in more again daily weekly monthly yearly".split()]
+_AROUND = 6  # words on either side: about a clause
+
+
 def spelled(text: str) -> "list[str]":
     """The numbers that stand in words: "twenty-five", "two hundred", "fünfundzwanzig", "二十五"."""
     found: "list[int]" = []
     before = -1
-    for word in (part for whole in words_of(text) for part in whole.split("-")):
-        value = _WORDS.get(word, -1)
+    words = [part for whole in words_of(text) for part in whole.split("-")]
+    for place, word in enumerate(words):
+        value = -1 if word == "once" and _means_one_time(words, place) else _WORDS.get(word, -1)
         if value >= 0:
             found.append(value)
             if before >= 20 and before % 10 == 0 and 0 < value < 10:
@@ -177,6 +184,15 @@ def spelled(text: str) -> "list[str]":
         before = value
     found.extend(_han_value(run) for run in _HAN_NUMBER.findall(text))
     return [str(value) for value in found]
+
+
+def _means_one_time(words: "Sequence[str]", place: int) -> bool:
+    """Whether the "once" at a place is English, and not the Spanish eleven: by the words of grammar around it, or else
+    by the next word."""
+    around = {*words[max(0, place - _AROUND) : place], *words[place + 1 : place + 1 + _AROUND]}
+    grammar = grammar_words()
+    english, spanish = (len(around & grammar[code]) for code in ("en", "es"))
+    return english > spanish or english == spanish and words[place + 1 : place + 2] in _AFTER_ONE_TIME
 
 
 def _han_value(run: str) -> int:

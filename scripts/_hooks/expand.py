@@ -12,7 +12,7 @@ from _likeness import WIDE
 
 MOST_WORDS = 9  # of a phrase; a longer one reads like a sentence and finds no more
 MOST_CHARS = 90
-_ANCHORS = 2
+_ANCHORS = 3  # where two names do not do
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -85,8 +85,8 @@ def _anchors(words: Words, others: "Sequence[tuple[str, list[str]]]") -> "list[s
     """What leads to this item: names, else what the table has no other word for, else anything."""
     known = {word for word, _ in others}
     rare = sorted((word for word in words.terms if word not in known), key=len, reverse=True)
-    found = [*words.names, *rare, *words.pieces, *words.terms, *words.numbers]
-    return list(dict.fromkeys(found))[: _ANCHORS if words.names else 1]
+    found = [*words.names[:2], *rare, *words.pieces, *words.terms, *words.numbers]
+    return list(dict.fromkeys(found))[: 2 if len(words.names) > 1 else _ANCHORS]
 
 
 def _packed(rounds: "Sequence[Sequence[str]]", most: int) -> "Iterator[list[str]]":

@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
-from _archive import ArchivedObservation, Chunk
+from _archive import ArchivedObservation, Chunk, read_reference, reference_to
 from _observations import shorten, tidy
 
 MOST_CHARS = 160
-_LINE = re.compile(r"^[-*]\s+\*\*(?P<topic>.*?)\*\*:\s*(?P<outcome>.*?)\s*\[ref: (?P<ref>[^\]]*)\]$")
-_REF = re.compile(r"^(?P<file>\S+?)#(?P<id>\S+)$")
+_LINE = re.compile(r"^[-*]\s+\*\*(?P<topic>.*?)\*\*:\s*(?P<outcome>.*?)\s*\[ref: ")
 _CHUNKED = " (chunked)"
 _MARKED = re.compile(r"[\[\]*]+")
 
@@ -34,7 +33,7 @@ def hook_line(item: ArchivedObservation, outcome: str, file: str) -> str:
     """
     topic = _plain(item.hooks[0] if item.hooks else outcome, 60)
     when = f" ({item.date})" if item.date else ""
-    return f"- **{topic}**: {_plain(outcome, MOST_CHARS).rstrip('.')}{when}. [ref: {file}#{item.id}]"
+    return f"- **{topic}**: {_plain(outcome, MOST_CHARS).rstrip('.')}{when}. {reference_to(file, item.id)}"
 
 
 def chunk_hook_line(chunk: Chunk, file: str) -> str:
@@ -42,7 +41,7 @@ def chunk_hook_line(chunk: Chunk, file: str) -> str:
     said = _plain(chunk.finding, MOST_CHARS).rstrip(".")
     return (
         f"- **{_plain(chunk.topic or said, 60)}{_CHUNKED}**: {said}. Confidence: {chunk.confidence}. "
-        f"Date range: {chunk.first} → {chunk.last}. [ref: {file}#{chunk.id}]"
+        f"Date range: {chunk.first} → {chunk.last}. {reference_to(file, chunk.id)}"
     )
 
 
@@ -52,11 +51,11 @@ def _plain(text: str, most: int) -> str:
 
 
 def read_hook_line(line: str) -> Optional[HookLine]:
-    """What a hook line says; None for any other line."""
+    """What a hook line says; None for any other line, and one that leads elsewhere than to our archive."""
     found = _LINE.match(line.strip())
-    ref = _REF.match(found["ref"].strip()) if found else None
+    ref = read_reference(line)
     if not found or not ref:
         return None
     chunked = found["topic"].endswith(_CHUNKED)
     topic = found["topic"].removesuffix(_CHUNKED)
-    return HookLine(topic, found["outcome"], ref["file"], ref["id"], chunked)
+    return HookLine(topic, found["outcome"], ref.file, ref.id, chunked)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from _archive import ArchivedObservation, Record, chunk_of, observation_of, read_records
-from _dream import hooked_id, most_new_hooks, room_for_hooks, without
+from _archive import ArchivedObservation, Record, chunk_of, observation_of, read_records, read_reference
+from _dream import most_new_hooks, room_for_hooks, without
 from _dream.size import HOOKS_HEADING
 from _dream_files.desk import Desk
 from _files import decode, read_bytes
@@ -46,8 +46,9 @@ def hooked(
     entries = parse_log(log)
     there: "dict[int, HookLine]" = {}
     for position, entry in enumerate(entries):
-        if (name := hooked_id(entry)) in archived:
-            there[position] = HookLine(entry.raw, entry.raw.rsplit("/", 1)[1][:10], name)
+        found = read_reference(entry.raw) if entry.kind == "hook" else None
+        if found and found.id in archived:
+            there[position] = HookLine(entry.raw, found.day, found.id)
     known = {one.id for one in there.values()}
     fresh = [one for one in _fitting(new, most_new) if one.id not in known]
     room = room_for_hooks(estimate_tokens(without(entries, there)) + estimate_tokens(HEADING), target)
@@ -141,9 +142,9 @@ def in_archive(desk: Desk, log: str) -> "frozenset[str]":
     """What the hook lines of a log point at and the archive holds."""
     wanted: "dict[str, set[str]]" = {}
     for entry in parse_log(log):
-        name = hooked_id(entry)
-        if name:
-            wanted.setdefault(entry.raw.rsplit("[ref: ", 1)[1].split("#")[0], set()).add(name)
+        found = read_reference(entry.raw) if entry.kind == "hook" else None
+        if found:
+            wanted.setdefault(found.file, set()).add(found.id)
     return frozenset(
         name for where, names in wanted.items() for name in names & set(records_in(desk.memory / where))
     )

@@ -14,6 +14,7 @@ from _dream.lines import with_id
 from _dream_files.desk import Desk
 from _errors import RefusedError, UsageError
 from _files import decode, read_bytes
+from _forget import is_id
 from _memory import iso
 from _observations import Entry, is_date, make_observation, parse_line, parse_log, render_line
 from _state import Filing, file_away, with_entries
@@ -56,8 +57,11 @@ def _sources(desk: Desk, files: Files, name: str) -> "list[str]":
 
 
 def _unknown(name: str) -> UsageError:
+    """Errors stand in the log, and what somebody typed instead of an id may be what was to be forgotten: so it is not
+    in it."""
+    what = repr(name) if is_id(name) else "what was given instead of an id"
     return UsageError(
-        f"nothing is known of {name[:60]!r}",
+        f"nothing is known of {what}",
         "ids look like OBS-20261130-001 or CHUNK-20261130-001; recall.py search finds them",
     )
 
@@ -73,9 +77,12 @@ def _find(desk: Desk, files: Files, name: str) -> Kept:
         entry = _entry_in(desk.memory / where, name)
         if entry is not None:
             return Kept(where, entry)
+    if known and is_id(known.into):
+        raise RefusedError(f"it is {known.into} now", f"run: dream_cycle.py restore {known.into}")
     why = f"{known.state}: {known.why}" if known else "its file is damaged"
+    what = name if is_id(name) else "what was asked for"
     raise RefusedError(
-        f"the text of {name} is nowhere in the archive ({why})", "a backup of observations.md may have it"
+        f"the text of {what} is nowhere in the archive ({why})", "a backup of observations.md may have it"
     )
 
 

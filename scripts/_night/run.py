@@ -29,7 +29,7 @@ from _night.hooklines import in_archive, records_in, refresh_hooks
 from _night.progress import Agenda, Going, agenda_of, close_agenda, load_agenda, save_agenda
 from _night.report import Outcome, left_tonight, sentences, write_reports
 from _night.steps import CHUNKS, Leaving, age, commit, still_there
-from _observations import estimate_tokens, parse_log
+from _observations import estimate_tokens, observations_in, parse_log
 from _state import Filing, file_away
 
 BATCH = 50
@@ -132,10 +132,12 @@ def facts_of(found: Plan) -> "dict[str, Any]":
     return {name: value for name, value in told.items() if name not in ("observations", "clusters")}
 
 
-def held_up(found: Plan, tokens: int) -> "Iterable[str]":
-    """What keeps a log of so many tokens over its target, in a sentence; nothing where it is not."""
+def held_up(found: Plan, tokens: int, late: int = 0) -> "Iterable[str]":
+    """What keeps a log of so many tokens over its target, in a sentence; nothing where it is not. `late` are the tokens
+    of what may go and no earlier plan of the night could know of."""
     if tokens > found.night.token_target:
-        held = ", ".join(f"{why} {number}" for why, number in found.held_by.items() if number)
+        tokens_by = {**found.held_by, "came after the plan": late}
+        held = ", ".join(f"{why} {number}" for why, number in tokens_by.items() if number)
         yield f"{tokens} tokens are over the target of {found.night.token_target}; what stays: {held}"
 
 
@@ -293,7 +295,9 @@ def stop(work: Work, agenda: Agenda) -> Result:
 def finish(work: Work, agenda: Agenda) -> Result:
     """Validate, roll back when a gate does not hold, and report."""
     desk = work.desk
-    checked = validate(desk)
+    live = {one.id for one in observations_in(parse_log(desk.log()))}
+    held_back = frozenset(going.id for going in agenda.going if going.id in live)
+    checked = validate(desk, False, held_back)
     why = str(checked.error or faults_of_tonight(desk, agenda))
     night = kept.newest(desk)
     if why or (night is not None and night.status == kept.UNDONE):
@@ -304,7 +308,7 @@ def finish(work: Work, agenda: Agenda) -> Result:
     status = "complete" if problem is None else "rolled back"
     after = estimate_tokens(desk.log())
     found = planned(desk)
-    over = [] if problem else list(held_up(found, after))
+    over = [] if problem else list(held_up(found, after, found.tokens_leaving))
     outcome = Outcome(status, after, checked.facts, work.elapsed(), (*work.flags, *over), work.finder.models)
     paths = write_reports(desk, agenda, outcome)
     close_agenda(desk.places)

@@ -85,15 +85,12 @@ def _held(desk: Desk, agenda: Agenda) -> "dict[str, str]":
 def blocks_for(desk: Desk, agenda: Agenda, observations: str, chunks: str) -> "dict[str, Block]":
     """What is appended to the archive, by file. The old bytes of the files are kept first."""
     blocks = {}
-    heads = {OBSERVATIONS: "# Archived observations", CHUNKS: "# Chunks"}
     for folder, text in ((OBSERVATIONS, observations), (CHUNKS, chunks)):
         if text:
             name = f"{folder}/{agenda.day}.md"
             path = desk.memory / name
-            before = read_bytes(path) or b""
-            gap = "\n\n" if before and not before.endswith(b"\n") else ""
             kept.keep(desk, kept.open_night(desk), path)
-            blocks[name] = block_for(path, gap + text, f"{heads[folder]}, {agenda.day}\n\n")
+            blocks[name] = block_for(path, text)
     return blocks
 
 

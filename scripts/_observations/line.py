@@ -30,6 +30,8 @@ _TIME = re.compile(
 )
 _TIME_24 = re.compile(r"(\d\d):(\d\d)()(?:\s+|$)")
 _BULLET = re.compile(r"^[-*]\s+")
+# Bullets and marks: taken off together, for one at a time would copy the rest of the text for each.
+_IN_FRONT = re.compile(rf"^(?:[-*•:–—]\s+|(?:{'|'.join(MARKS)})\ufe0f?\s*)+")
 _KNOWN_FIELDS = ("type", "importance", "date", "id", "ttl", "confidence", "source", "decayed")
 
 
@@ -111,11 +113,7 @@ def tidy(text: str, max_chars: int = 100_000) -> str:
         text = "".join(" " if _breaks_a_line(character) else character for character in text)
     text = text.replace("<!--", "<! --").replace("-->", "-- >")
     text = " ".join(text.split())
-    while True:
-        shorter = re.sub(rf"^(?:[-*•:–—]\s+|(?:{'|'.join(MARKS)})\ufe0f?\s*)", "", text)
-        if shorter == text:
-            break
-        text = shorter
+    text = _IN_FRONT.sub("", text)
     if text in tuple("-*•:–—"):
         return ""
     return text if len(text) <= max_chars else shorten(text, max_chars)

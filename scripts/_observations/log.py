@@ -27,6 +27,8 @@ _METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
 _DATE_LINE = re.compile(
     r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*(\d{4}-\d{2}-\d{2})\b.*$|^#{1,6}\s*(\d{4}-\d{2}-\d{2})\s*$"
 )
+_HEADING = re.compile(r"^(#{1,6})(?:\s|$)")
+_INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?!.*`)")
 _ID = re.compile(r"^OBS-(\d{8})-(\d{3,9})$")
 
@@ -46,64 +48,116 @@ class Entry:
 
 @functools.lru_cache(maxsize=2)
 def parse_log(text: str) -> "tuple[Entry, ...]":
-    """Read a whole observations.md. Joining the entries' `raw` with newlines gives the text back, to the byte.
+    """Read a whole observations.md. Joining the entries' `raw` with newlines gives the text back, to the byte. How the
+    others are read does not change when an observation is taken out.
 
     The last two texts are remembered: one commit looks at the same log several times.
     """
     entries: "list[Entry]" = []
-    day = day_inside = ""
+    days, days_inside = _Days(), _Days()
     lines = text.split("\n")
-    quoted = _quoted(lines)
-    for number, line in enumerate(lines):
+    never_closed: "set[str]" = set()
+    number, closing = 0, -1
+    while number < len(lines):
+        line = lines[number]
         clean = line.rstrip("\r")
-        heading = _day_of(clean)
-        if number in quoted and not (entries[-1].observation and _belongs_to_entry_above(clean)):
-            day_inside = heading or day_inside if number - 1 in quoted else heading or day
-            entries.append(_read_quoted(line, clean, day_inside))
-        elif heading:
-            day = heading
-            entries.append(Entry(line, "date"))
-        elif entries and entries[-1].observation and _belongs_to_entry_above(clean):
-            entries[-1] = _extend(entries[-1], line)
-        elif clean.startswith("#"):
-            entries.append(Entry(line, "heading"))
-        elif is_hook(clean):
-            entries.append(Entry(line, "hook"))
+        if number < closing:
+            days_inside.sees(clean)
+            entry = _read_quoted(line, clean, days_inside.day)
+        elif number == closing:
+            entry = Entry(line, "other")
         else:
-            entries.append(_read_entry(line, clean, day))
+            entry = Entry(line, "date") if days.sees(clean) else _read(line, clean, days)
+            if entry.kind == "other" and _opened_by(line):
+                closing, days_inside = _closing_of(lines, number, never_closed), _Days(days.day)
+        end = _end_of(lines, number) if entry.observation else number + 1
+        entries.append(_extended(entry, lines[number + 1 : end]) if end > number + 1 else entry)
+        number = end
     return tuple(entries)
 
 
-def _quoted(lines: Sequence[str]) -> "set[int]":
-    """The numbers of lines that stand between a person's code fences, or in a comment of several lines. What is never
-    closed hides nothing."""
-    found: "set[int]" = set()
-    opened, closing = -1, ""
-    for number, line in enumerate(lines):
-        clean = line.strip()
-        if opened < 0:
-            fence = _FENCE.match(clean)
-            if fence or clean.startswith("<!--") and "-->" not in clean:
-                opened, closing = number, fence.group(1) if fence else "-->"
-        elif _closes(clean, closing):
-            found.update(range(opened + 1, number))
-            opened = -1
-    return found
+class _Days:
+    """The day that the date lines above a line tell, and whether an unmarked bullet is a note of that day."""
+
+    def __init__(self, day: str = "") -> None:
+        self.day = day
+        self._level = 0  # of the heading that the date line is; 0 when it is none
+        self._is_ended = False
+
+    @property
+    def takes_bullets(self) -> bool:
+        """False below a heading without a date, unless the date line is a heading above it."""
+        return bool(self.day) and not self._is_ended
+
+    def sees(self, line: str) -> bool:
+        """Go on to a line; whether it is a date line."""
+        heading, day = _HEADING.match(line), _day_of(line)
+        level = len(heading.group(1)) if heading else 0
+        if day:
+            self.day, self._level, self._is_ended = day, level, False
+        elif level:
+            self._is_ended = self._is_ended or not 0 < self._level < level
+        return bool(day)
 
 
-def _closes(line: str, closing: str) -> bool:
-    """Whether a stripped line ends what `closing` ends: a comment, or a fence of at least as many signs."""
-    if closing == "-->":
-        return closing in line
-    return line.startswith(closing) and not line.strip(closing[0])
+def _read(line: str, clean: str, days: _Days) -> Entry:
+    if clean.startswith("#"):
+        return Entry(line, "heading")
+    return Entry(line, "hook") if is_hook(clean) else _read_entry(line, clean, days.day, days.takes_bullets)
 
 
 def _read_quoted(line: str, clean: str, day: str) -> Entry:
     """A line that is quoted counts as an observation only when it has our metadata or one of our marks: models of the
     shell edition put whole lists into fences."""
     if any(mark in clean for mark in MARKS) or "<!-- dc:" in clean:
-        return _read_entry(line, clean, day)
+        return _read_entry(line, clean, day, takes_bullets=False)
     return Entry(line, "other")
+
+
+def _opened_by(line: str) -> str:
+    """What closes the quotation that a line opens, a code fence or a comment of several lines; "" when it opens none.
+    An indented line opens none: it may be a child of an observation, which takes it along when it leaves."""
+    if _INDENTED.match(line):
+        return ""
+    line = line.strip()
+    fence = _FENCE.match(line)
+    if fence:
+        return fence.group(1)
+    return "-->" if line.startswith("<!--") and "-->" not in line else ""
+
+
+def _closes(line: str, closing: str) -> bool:
+    """Whether a line ends what `closing` ends: a comment, or a fence of at least as many signs."""
+    line = line.strip()
+    if closing == "-->":
+        return closing in line
+    return line.startswith(closing) and not line.strip(closing[0])
+
+
+def _closing_of(lines: Sequence[str], start: int, never_closed: "set[str]") -> int:
+    """The number of the line that closes what line `start` opens; -1 when nothing does: then it hides nothing. An
+    observation closes nothing, for it may leave. `never_closed` holds what was looked for in vain."""
+    closing = _opened_by(lines[start])
+    if any(closing.startswith(known) for known in never_closed):
+        return -1
+    number = start + 1
+    while number < len(lines):
+        if _read_quoted(lines[number], lines[number].rstrip("\r"), "").observation:
+            number = _end_of(lines, number)
+        elif _closes(lines[number], closing):
+            return number
+        else:
+            number += 1
+    never_closed.add(closing)
+    return -1
+
+
+def _end_of(lines: Sequence[str], start: int) -> int:
+    """The number of the line behind the observation that begins on line `start` and all that belongs to it."""
+    end = start + 1
+    while end < len(lines) and _belongs_to_entry_above(lines[end].rstrip("\r")):
+        end += 1
+    return end
 
 
 def _day_of(line: str) -> str:
@@ -114,22 +168,23 @@ def _day_of(line: str) -> str:
 
 
 def _belongs_to_entry_above(line: str) -> bool:
-    return bool(re.match(r"^(?:\s{2,}|\t)\S", line)) or bool(re.match(r"^\s*<!--.*\bdc:\w+=.*-->\s*$", line))
+    return bool(_INDENTED.match(line)) or bool(re.match(r"^\s*<!--.*\bdc:\w+=.*-->\s*$", line))
 
 
-def _extend(entry: Entry, line: str) -> Entry:
-    """Add a child line, or a metadata comment that stands on a line of its own, to the observation above it."""
+def _extended(entry: Entry, children: Sequence[str]) -> Entry:
+    """The observation with its child lines, and the metadata of comments that stand on a line of their own."""
     observation = entry.observation
-    before, comment = split_comment(line)
-    if observation and comment and not before.strip() and not observation.id:
-        observation = with_comment(observation, comment)
-    return Entry(entry.raw + "\n" + line, entry.kind, observation)
+    for line in children:
+        before, comment = split_comment(line)
+        if observation and comment and not before.strip() and not observation.id:
+            observation = with_comment(observation, comment)
+    return Entry("\n".join([entry.raw, *children]), entry.kind, observation)
 
 
-def _read_entry(line: str, clean: str, day: str) -> Entry:
+def _read_entry(line: str, clean: str, day: str, takes_bullets: bool) -> Entry:
     observation = parse_line(clean)
     if observation is None or not (
-        day or observation.id or "dc:" in clean or any(mark in clean for mark in MARKS)
+        takes_bullets or observation.id or "dc:" in clean or any(mark in clean for mark in MARKS)
     ):
         return Entry(line, "other")
     if not observation.date and day:

@@ -1,4 +1,4 @@
-"""Days to come that a text names without a date: "next week", "in 3 months", "in December", "by the end of the year".
+"""Days to come that a text names, by a date or without one: "next week", "in 3 months", "by the end of the year".
 
 Each stands for the last day that it can mean, for what is still to come must not leave too early.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from _gate.dates import mentions, months_named, relative
+from _gate.dates import Mention, mentions, months_named, relative
 from _gate.numerals import ascii_digits, spelled
 
 _NEXT = (
@@ -74,6 +74,8 @@ _FEASTS = (
     (4, 27, re.compile(r"\b(?:easter|ostern|pâques|pascua|pasqua|páscoa|pasen)\b", re.I)),
 )
 _WORD = re.compile(r"[^\W\d_]+")
+# A day without a year that lies further back than this when it is said means the one to come.
+_LONG_PAST_DAYS = 60
 _PAST = re.compile(
     r"\b(?:was|were|did|had|went|got|came|last|since|ago|\w{3,}ed|war|wurde|hatte|hat|haben|seit|letzte\w*|ge\w{3,}t|"
     r"depuis|dernier\w*|desde|pasad[oa]|scors[oa]|passad[oa]|vorige)\b",
@@ -81,7 +83,20 @@ _PAST = re.compile(
 )
 
 
-def days_ahead(text: str, said: date) -> "Iterator[date]":
+def names_a_day_to_come(text: str, said: date, today: date) -> bool:
+    """Whether a text that was said on a day names today or a later day: a date, or what a relative word can mean."""
+    return any(day >= today for day in days_named(text, said))
+
+
+def days_named(text: str, said: date) -> "list[date]":
+    """The days that a text which was said on a day can mean: dates, and what relative words stand for."""
+    words = relative(text, said)
+    days = [_last_day(mention, said) for mention in mentions(ascii_digits(text))]
+    days += [said + timedelta(days=offset) for offset in words.offsets if offset > 0]
+    return [*days, *(_next(said, weekday) for weekday in words.weekdays), *_days_ahead(text, said)]
+
+
+def _days_ahead(text: str, said: date) -> "Iterator[date]":
     """The last days that such words of a text, said on a day, can mean."""
     text = ascii_digits(text)
     yield from _units_ahead(text, said)
@@ -166,3 +181,23 @@ def _named(text: str, said: date) -> "Iterator[date]":
 
 def _last_of(year: int, month: int) -> date:
     return date(year, month, calendar.monthrange(year, month)[1])
+
+
+def _last_day(mention: Mention, said: date) -> date:
+    """The last day that a mention can mean; of a bare year the first, or all that names this year would stay."""
+    if not mention.month:
+        return date(mention.year, 1, 1)
+    year = mention.year or _year_meant(mention, said)
+    last = calendar.monthrange(year, mention.month)[1]
+    return date(year, mention.month, min(mention.day or last, last))
+
+
+def _year_meant(mention: Mention, said: date) -> int:
+    """The year of a day that was named without one: this year's, or next year's when that is long past."""
+    days_before = (said.month - mention.month) * 30.4 + said.day - (mention.day or 15)
+    return said.year + 1 if days_before > _LONG_PAST_DAYS else said.year
+
+
+def _next(said: date, weekday: int) -> date:
+    """The first such weekday after the day on which it was said."""
+    return said + timedelta(days=(weekday - said.weekday() - 1) % 7 + 1)

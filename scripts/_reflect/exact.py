@@ -55,13 +55,15 @@ def exact(text: str) -> Exact:
     """What of a text has to stand as it is, remembered: a line is compared with many."""
     text = unicodedata.normalize("NFC", text)
     pieces = [piece.strip(".,;:!?…–—'’") for piece in _PIECE.findall(text)]
-    words = words_of(text)
+    words, numbers = words_of(text), frozenset(numbers_said(text))
     return Exact(
         frozenset(filter(_is_own_spelling, pieces)),
         frozenset(piece.casefold() for piece in pieces if not _is_own_spelling(piece)),
         frozenset(character for character in text if _is_sign(character)),
-        frozenset(part for part in _parts(words) if not WIDE.search(part) and spelled(part)),
-        frozenset(numbers_said(text)),
+        frozenset(
+            part for part in _parts(words) if not WIDE.search(part) and not numbers.isdisjoint(spelled(part))
+        ),
+        numbers,
         features(text).negated,
     )
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 from _cli import Run
 from _config import Config
-from _files import lock, private_folder, read_bytes, replace_file
+from _files import private_folder, read_bytes, replace_file
 from _observations import HEAD
 from _setup import hook, schedule, service
-
-MEMORY_LOCK_WAIT_SECONDS = 30.0
 
 
 def folders(config: Config) -> "list[Path]":
@@ -39,7 +37,9 @@ def make_memory(run: Run) -> "list[str]":
 
 def begin_log(config: Config) -> None:
     """Write the first observations.md, unless an observer has begun one meanwhile."""
-    with lock(config.private_dir / "memory.lock", MEMORY_LOCK_WAIT_SECONDS):
+    from _state import Places
+
+    with Places(config.observations_path, config.private_dir).memory():
         if read_bytes(config.observations_path) is None:
             replace_file(config.observations_path, HEAD.encode("utf-8"))
 
@@ -52,7 +52,7 @@ def begin_observing(run: Run) -> None:
 
     config = run.config
     places = Places(config.observations_path, config.private_dir)
-    with lock(places.memory_lock, MEMORY_LOCK_WAIT_SECONDS):
+    with places.memory():
         if not load_state(places).since_ms:
             since = lookback_ms(
                 run.now, config.zone, config.lookback_minutes, config.morning_lookback_minutes

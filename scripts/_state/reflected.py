@@ -65,7 +65,7 @@ def journal_of(places: Places, change: Reflection) -> "dict[str, Any]":
     leaving = names_in(entry for step in steps for entry in step.leaving)
     _check(text, after, leaving, [line for line, _names in _pairs(arriving)])
     path = places.reflections / f"{change.day}.md"
-    block = block_for(path, render_archived(archived), f"# What left memory on {change.day}\n\n")
+    block = block_for(path, render_archived(archived))
     number = sha256_hex(json.dumps([rows, remaining, arriving, asdict(block)]).encode())[:16]
     return {
         "schema": SCHEMA,
