@@ -141,7 +141,7 @@ def look(run: Run, places: Places) -> Seen:
         return Seen(state, 0, no_transcripts(run.config), cut_short)
     people = sum(1 for session in listing.sessions if not session.machine)
     out_of_reach = waiting([*listing.problems, *gone_store(run.config, listing, state.cursors)])
-    return Seen(state, people, out_of_reach, cut_short)
+    return Seen(state, None if out_of_reach and not people else people, out_of_reach, cut_short)
 
 
 def to_do(seen: Seen) -> str:

@@ -55,6 +55,13 @@ def test_other_phrases_hold_other_words_beside_a_name(table: Synonyms) -> None:
     assert not (words(second) & words(third)) - {"porto", "anna"}
 
 
+def test_each_phrase_holds_a_name_that_begins_the_sentence_and_other_rare_words(table: Synonyms) -> None:
+    phrases = expand("Hana keeps the mast for the sailing course in the garden", "fact", "2026-03-04", table)
+    assert len(phrases) == 5
+    for phrase in phrases:
+        assert {"hana", "mast", "sailing"} <= words(phrase), phrases
+
+
 def test_dates_stand_in_other_spellings(table: Synonyms) -> None:
     phrases = " | ".join(expand(LEASE, "fact", "2026-03-04", table))
     assert {"2026-05-31", "31 May 2026", "May 31"} <= {

@@ -85,8 +85,8 @@ def _anchors(words: Words, others: "Sequence[tuple[str, list[str]]]") -> "list[s
     """What leads to this item: names, else what the table has no other word for, else anything."""
     known = {word for word, _ in others}
     rare = sorted((word for word in words.terms if word not in known), key=len, reverse=True)
-    found = [*words.names[:2], *rare, *words.pieces, *words.terms, *words.numbers]
-    return list(dict.fromkeys(found))[: 2 if len(words.names) > 1 else _ANCHORS]
+    found = [*words.names[:2], *rare][: 2 if len(words.names) > 1 else _ANCHORS]
+    return found or [*words.pieces, *words.terms, *words.numbers][:1]
 
 
 def _packed(rounds: "Sequence[Sequence[str]]", most: int) -> "Iterator[list[str]]":

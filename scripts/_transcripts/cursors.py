@@ -32,9 +32,9 @@ class Cursors(Mapping[str, "Cursor"]):
         return Cursors({**self.rows, **{key: cursor.as_row() for key, cursor in moves.items()}})
 
     def of_existing(self, keys: "frozenset[str]") -> Cursors:
-        """The table without those of transcripts that are not among `keys`. A source in which nothing at all was found may
-        be out of reach, a transcript from elsewhere ("@") is in no listing, and what is covered in part only its cursor
-        knows: those stay."""
+        """The table without those of transcripts that are not among `keys`. A source in which nothing at all was found
+        may be out of reach, a transcript from elsewhere ("@") is in no listing, and what is covered in part only its
+        cursor knows: those stay."""
         alive = {key.partition(":")[0] for key in keys}
         kept = {
             key: row

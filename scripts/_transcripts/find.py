@@ -107,9 +107,9 @@ class _Search:
             failed.append((self._config.sessions_dir, problem))
         if failed and not self.row_ids and not self.folder.stems:
             raise failed[0][1]
-        for path, problem in failed:
+        for path, why in failed:
             self.sources.append(str(path))
-            self.problems.append(Problem(str(path), str(problem), waits=True))
+            self.problems.append(Problem(str(path), str(why), waits=True))
 
     def look_into_store(self, wanted: "Callable[[Brief], bool]") -> None:
         path = self._config.store_path
