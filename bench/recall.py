@@ -69,7 +69,7 @@ def archive(folder: Path, items: "Iterable[ArchivedObservation]") -> Corpus:
         days.setdefault(item.date, []).append(item)
     for day, of_day in days.items():
         path = folder / "archive" / "observations" / f"{day}.md"
-        block = block_for(path, render_observations(of_day), f"# Archived observations, {day}\n\n")
+        block = block_for(path, render_observations(of_day))
         append_block(path, block)
     return read_corpus(folder)
 

@@ -178,7 +178,7 @@ def take_in(run: Run, work: Work, listing: Listing, backfill: bool) -> Optional[
     with progress(run, listing.sessions, backfill) as show:
         failure = settle_all(work, pending_of(work, backfill), listing.sessions, backfill, show)
     if failure is None and not backfill and not waiting(work.problems):
-        work.change(lambda state: without_vanished(state, listing.keys))
+        work.change(lambda state: without_vanished(state, listing))
     return failure
 
 

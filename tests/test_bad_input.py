@@ -188,9 +188,14 @@ def test_a_store_that_is_no_database(home: Home) -> None:
     store = home.sessions.parent / "agent" / "openclaw-agent.sqlite"
     store.parent.mkdir()
     store.write_bytes(b"this is not a database, whatever its name says" * 100)
-    told = refused(home, 3)
+    told = observe(home)
+    assert (told.code, told.result["reason"]) == (0, "observed")
+    assert "950 euros" in home.log
+    assert any(str(store) in problem for problem in told.result["problems"])
+    told = refused(home, 3)  # nothing new in the files, and the store could not be looked at
     assert told.error["code"] == "source_unreadable"
     assert str(store) in told.error["message"]
+    assert home.state["failures_in_row"] == 1
 
 
 def test_a_transcript_that_is_a_folder_does_not_hold_up_the_others(home: Home) -> None:

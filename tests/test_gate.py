@@ -404,7 +404,9 @@ def test_what_was_not_said_is_refused_with_its_kind(written: str, code: str) -> 
 )
 def test_once_is_eleven_in_spanish_alone(heard: str, is_eleven: bool) -> None:
     assert ("11" in numbers_said(heard)) is is_eleven
-    window = [said(number, role, heard, "2026-05-20T09:00") for number, role in ((1, "user"), (2, "assistant"))]
+    window = [
+        said(number, role, heard, "2026-05-20T09:00") for number, role in ((1, "user"), (2, "assistant"))
+    ]
     verdict = decide(window, line("Has 11 tickets", date="2026-05-20"))
     assert any("11" in text for text in texts(verdict)) is is_eleven
 

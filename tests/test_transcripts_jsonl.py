@@ -120,6 +120,21 @@ def test_the_files_of_a_stem_that_is_no_uuid_are_one_transcript_once_it_has_a_cu
     ]
 
 
+def test_what_was_reset_and_goes_on_under_its_name_is_compared_as_a_whole(
+    store: JsonlStore, folder: Path
+) -> None:
+    store.start(SID)
+    store.user(SID, "before the reset")
+    size = store.path(SID).stat().st_size
+    store.path(SID).rename(folder / f"{SID}.jsonl.reset.2026-11-30T02-34-53.578Z")
+    store.path(SID).write_bytes(b" " * size)
+    (session,) = find_sessions(config_at(folder)).sessions
+    whole = Cursor("jsonl", SID, 2 * size)
+    half = Cursor("jsonl", SID, size)  # as long as the newer file alone
+    assert find_sessions(config_at(folder), {whole.key: whole}).sessions == ()
+    assert find_sessions(config_at(folder), {half.key: half}).sessions == (session,)
+
+
 def test_reset_archives_and_topics_are_read(store: JsonlStore, folder: Path) -> None:
     topic = f"{SID_3}-topic-42"
     store.start(SID)
@@ -185,7 +200,7 @@ def test_only_what_is_new_is_listed(store: JsonlStore, folder: Path) -> None:
     listing = find_sessions(config_at(folder), cursors, since_ms=1_700_000_000_001)
     assert [s.session_id for s in listing.sessions] == [SID_3]
     assert dict(listing.counts) == {"unchanged": 1, "older": 1, "deleted": 0}
-    assert listing.keys == {f"jsonl:{SID}", f"jsonl:{SID_2}", f"jsonl:{SID_3}"}
+    assert (listing.stems, listing.row_ids) == ({SID, SID_2, SID_3}, set())
     assert listing.sources == (str(folder),) and listing.found_any
 
 

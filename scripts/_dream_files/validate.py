@@ -227,7 +227,7 @@ def _check_tokens(desk: Desk, found: Findings, known: str, log: str) -> int:
     if desk.config.read_only and noted is None:
         tokens = min(tokens, plan(log, desk.night()).tokens_after)
         found.notes.append("tokens are those of the plan: no new version of the log was drafted")
-    since = estimate_tokens(log) - estimate_tokens(known)
+    since = 0 if desk.config.read_only else estimate_tokens(log) - estimate_tokens(known)
     over = tokens - since > target
     planned = plan(known, desk.night()) if over else None
     holds = planned is None or (not planned.target_reached and not _may_go(planned.leaving, desk))

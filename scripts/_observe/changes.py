@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from _state import State
-from _transcripts import Cursors
+from _transcripts import Cursors, Listing
 
 
-def without_vanished(state: State, keys: "frozenset[str]") -> State:
+def without_vanished(state: State, listing: Listing) -> State:
     """The state without cursors of transcripts that exist no more: a cron session lives a day, and there are many.
     Should one come back, its messages are told by their uids, like those of any session without a cursor."""
     cursors = Cursors.of(state.cursors)
-    kept = cursors.of_existing(keys)
+    kept = cursors.of_existing(listing)
     return state if len(kept) == len(cursors) else state._replace(cursors=kept)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from _transcripts.message import Cursor
+    from _transcripts.session import Listing
 
 
 class Cursors(Mapping[str, "Cursor"]):
@@ -14,13 +15,12 @@ class Cursors(Mapping[str, "Cursor"]):
     with nothing new only compares `positions`. One that turns out damaged counts as none."""
 
     def __init__(self, rows: Mapping[str, str]) -> None:
-        """Raises ValueError for what is no table of cursors."""
+        """Raises ValueError or AttributeError for what is no table of cursors."""
         self.rows = rows
-        self.positions: "dict[str, int]" = {}
-        for key, row in rows.items():
-            if type(row) is not str or key[:6] != "jsonl:" and key[:7] != "sqlite:":
-                raise ValueError(f"cursor {key!r} is damaged")
-            self.positions[key] = int(row.partition(" ")[0])
+        self.positions = {key: int(row.partition(" ")[0]) for key, row in rows.items()}
+        self.sources = {key.partition(":")[0] for key in rows}
+        if not self.sources <= {"jsonl", "sqlite"}:
+            raise ValueError(f"cursors of {sorted(self.sources)}")
 
     @classmethod
     def of(cls, cursors: Mapping[str, Cursor]) -> Cursors:
@@ -31,15 +31,19 @@ class Cursors(Mapping[str, "Cursor"]):
         """The table with these cursors in place."""
         return Cursors({**self.rows, **{key: cursor.as_row() for key, cursor in moves.items()}})
 
-    def of_existing(self, keys: "frozenset[str]") -> Cursors:
-        """The table without those of transcripts that are not among `keys`. A source in which nothing at all was found
+    def of_existing(self, listing: Listing) -> Cursors:
+        """The table without those of transcripts that a listing has not. A source in which nothing at all was found
         may be out of reach, a transcript from elsewhere ("@") is in no listing, and what is covered in part only its
         cursor knows: those stay."""
-        alive = {key.partition(":")[0] for key in keys}
+        there = {"jsonl": listing.stems, "sqlite": listing.row_ids}
+
+        def stays(source: str, session_id: str, row: str) -> bool:
+            return not there[source] or session_id in there[source] or " chars=" in row or "@" in session_id
+
         kept = {
             key: row
             for key, row in self.rows.items()
-            if key in keys or " chars=" in row or "@" in key or key.partition(":")[0] not in alive
+            if stays(key.partition(":")[0], key.partition(":")[2], row)
         }
         return Cursors(kept)
 

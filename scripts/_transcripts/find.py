@@ -13,7 +13,7 @@ from _compat import sha256_hex
 from _config import Config
 from _errors import ConfigError, SourceError, UnknownSession
 from _transcripts.cursors import Cursors
-from _transcripts.folder import Folder, has_session_header, name_stem, scan_folder
+from _transcripts.folder import has_session_header, name_stem, no_folder, scan_folder
 from _transcripts.keys import is_group_key, is_machine_key
 from _transcripts.session import Listing, Problem, Session
 from _transcripts.sqlite import Brief, StoreBusy, index_store
@@ -46,17 +46,20 @@ def find_sessions(
     search = _Search(config)
     counts = {"unchanged": 0, "older": 0}
     search.look_everywhere(lambda brief: _is_new(brief, known, since_ms, counts), known)
-    stems = search.folder.stems
-    fresh = [_marked(session, session.session_id in stems) for session in search.rows]
+    stems, settled = search.folder.stems, search.folder.settled
+    counts["unchanged"] += len(settled)
+    fresh = [
+        _marked(session, session.session_id in stems or session.session_id in settled)
+        for session in search.rows
+    ]
     fresh += [search.file_session(stem) for stem in _new_files(stems, known, since_ms, counts)]
     return Listing(
         sessions=tuple(sorted(fresh, key=lambda session: (session.changed_at_ms, session.key))),
         problems=tuple(search.problems),
         sources=tuple(search.sources),
         found_any=bool(search.sources),
-        keys=frozenset(
-            ["sqlite:" + row_id for row_id in search.row_ids] + ["jsonl:" + stem for stem in stems]
-        ),
+        stems=frozenset(settled.union(stems)),
+        row_ids=frozenset(search.row_ids),
         counts={**counts, "deleted": len(search.forbidden)},
     )
 
@@ -87,7 +90,7 @@ class _Search:
         self._config = config
         self._known: "Optional[dict[str, _Known]]" = None
         self._index_read = False
-        self.folder = Folder(config.sessions_dir, {}, {}, set(), [])
+        self.folder = no_folder(config.sessions_dir)
         self.rows: "list[Session]" = []
         self.row_ids: "set[str]" = set()
         self.forbidden: "set[str]" = set()
@@ -105,7 +108,7 @@ class _Search:
             self.look_into_folder(cursors)
         except SourceError as problem:
             failed.append((self._config.sessions_dir, problem))
-        if failed and not self.row_ids and not self.folder.stems:
+        if failed and not self.row_ids and not self.folder.stems and not self.folder.settled:
             raise failed[0][1]
         for path, why in failed:
             self.sources.append(str(path))
@@ -140,6 +143,7 @@ class _Search:
         for stem in self.folder.deleted | self.forbidden:
             self.folder.stems.pop(stem, None)
             self.folder.others.pop(stem, None)
+            self.folder.settled.discard(stem)
         for stem, parts in self.folder.others.items():
             if self._names(stem, parts):
                 self.folder.stems[stem] = parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -19,7 +20,7 @@ _RESET = r"(\.reset\.[0-9TZ:.\-]+)?"
 # "<uuid>.trajectory.jsonl" and its topic twin are debugging sidecars that hold whole prompts.
 _NAME = rf"({_UUID}(?:-topic-(?:(?!\.trajectory\.).)+?)?)\.jsonl{_RESET}"
 _OTHER_NAME = rf"((?:(?!\.trajectory\.|\.jsonl).)+)\.jsonl{_RESET}"
-_NONE: "Mapping[str, object]" = {}
+_NONE: "Mapping[str, int]" = {}
 _LIVE = "~"  # sorts after every ".reset.<time>"
 
 if TYPE_CHECKING:
@@ -29,28 +30,35 @@ if TYPE_CHECKING:
 
 
 class Folder(NamedTuple):
-    """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted; and the
-    transcripts that could not be looked at."""
+    """A sessions folder: files by stem, oldest first; those whose stem is no uuid; stems that were deleted; transcripts
+    that could not be looked at; and the stems of those that end where their cursor is."""
 
     path: Path
     stems: "dict[str, list[Part]]"
     others: "dict[str, list[Part]]"
     deleted: "set[str]"
     problems: "list[Problem]"
+    settled: "set[str]"
 
 
-def scan_folder(folder: Path, known: "Mapping[str, object]" = _NONE) -> Folder:
+def no_folder(path: Path) -> Folder:
+    """What there is where nothing is."""
+    return Folder(path, {}, {}, set(), [], set())
+
+
+def scan_folder(folder: Path, positions: "Mapping[str, int]" = _NONE) -> Folder:
     """Look at every name in a sessions folder, one stat for each transcript and no content read.
 
-    What has a cursor, by its key in `known`, is a transcript whatever its name looks like. Raises FileNotFoundError
-    when there is no such folder, SourceError when it cannot be listed.
+    `positions` are those of the cursors, by key: what has one is a transcript whatever its name looks like. Raises
+    FileNotFoundError when there is no such folder, SourceError when it cannot be listed.
     """
-    found = Folder(folder, {}, {}, set(), [])
+    found = no_folder(folder)
     try:
         descriptor = os.open(folder, os.O_RDONLY)  # names are looked up from it, not along the path each time
         try:
             with os.scandir(descriptor) as entries:
-                _sort_in(entries, found, known)
+                _sort_in(entries, found, positions)
+            _take_back(descriptor, found)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
@@ -81,17 +89,20 @@ def has_session_header(path: Path) -> bool:
         return False
 
 
-def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder, known: "Mapping[str, object]") -> None:
+def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder, positions: "Mapping[str, int]") -> None:
+    cut = -len(_SUFFIX)
+    position_of, settle = positions.get, found.settled.add
     for entry in entries:
         name = entry.name
-        stem, order, target = name[: -len(_SUFFIX)], _LIVE, found.stems
-        # Most are known, and cost no more than this: there may be 10,000, and recovery has a tenth of a second.
-        if "jsonl:" + stem not in known or not name.endswith(_SUFFIX):
+        stem, order, target = name[:cut], _LIVE, found.stems
+        position = position_of("jsonl:" + stem)
+        if position is None or name[cut:] != _SUFFIX:
+            position = -1
             match = re.fullmatch(_NAME, name, re.DOTALL) or _other_name(name, found)
             if match is None:
                 continue
             stem, order = match[1], match[2] or _LIVE
-            if match.re.pattern != _NAME and "jsonl:" + stem not in known:
+            if match.re.pattern != _NAME and "jsonl:" + stem not in positions:
                 target = found.others
         try:
             seen = entry.stat()
@@ -100,12 +111,27 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder, known: "Mappi
         except OSError as problem:  # it must not hide the others
             found.problems.append(_unreachable(found.path / name, problem))
             continue
-        if stat.S_ISREG(seen.st_mode):
+        if not stat.S_ISREG(seen.st_mode):
+            continue
+        if seen.st_size == position:
+            # Most, and they cost no more than this: there may be 10,000, and recovery has a tenth of a second.
+            settle(stem)
+        else:
             part = (order, name, seen.st_size, seen.st_mtime_ns)
             if stem in target:
                 target[stem].append(part)
             else:
                 target[stem] = [part]
+
+
+def _take_back(descriptor: int, found: Folder) -> None:
+    """A transcript is not settled that has older files beside the live one: its cursor counts them all."""
+    for stem in found.settled.intersection(found.stems):
+        found.settled.discard(stem)
+        name = stem + _SUFFIX
+        with contextlib.suppress(FileNotFoundError):
+            seen = os.stat(name, dir_fd=descriptor)
+            found.stems[stem].append((_LIVE, name, seen.st_size, seen.st_mtime_ns))
 
 
 def _unreachable(path: Path, problem: OSError) -> Problem:

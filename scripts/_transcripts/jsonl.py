@@ -9,7 +9,7 @@ from typing import IO
 
 from _errors import SourceError
 from _transcripts.entry import entry_id, parse_entry
-from _transcripts.folder import Folder, scan_folder
+from _transcripts.folder import no_folder, scan_folder
 from _transcripts.history import BIG_LINE, Line, glance
 from _transcripts.message import Cursor
 from _transcripts.session import Problem
@@ -133,7 +133,7 @@ def _open_all(stem: str, paths: "tuple[Path, ...]") -> "list[IO[bytes]]":
             for file in opened:
                 file.close()
             folder = paths[-1].parent
-            found = scan_folder(folder) if folder.is_dir() else Folder(folder, {}, {}, set(), [])
+            found = scan_folder(folder) if folder.is_dir() else no_folder(folder)
             parts = found.stems.get(stem) or found.others.get(stem)
             if not parts or attempt == 2:
                 raise SourceError(f"the transcript {paths[-1]} is gone") from problem

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Optional
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Optional
 
 from _config import Config
 from _errors import BusyError, ConfigError, SourceError, TotalRecallError
+from _transcripts.cursors import Cursors
 from _transcripts.session import Listing, Problem
+
+if TYPE_CHECKING:
+    from _transcripts.message import Cursor
 
 
 def waiting(problems: Sequence[Problem]) -> Optional[TotalRecallError]:
@@ -21,9 +25,9 @@ def waiting(problems: Sequence[Problem]) -> Optional[TotalRecallError]:
     return SourceError(message, "make it readable for this user; the next run tries again")
 
 
-def gone_store(config: Config, listing: Listing, cursor_keys: Iterable[str]) -> "list[Problem]":
+def gone_store(config: Config, listing: Listing, cursors: Mapping[str, Cursor]) -> "list[Problem]":
     """The store as a Problem when it was read before, as the cursors tell, and is not there now."""
-    if str(config.store_path) in listing.sources or not any(key.startswith("sqlite:") for key in cursor_keys):
+    if str(config.store_path) in listing.sources or "sqlite" not in Cursors.of(cursors).sources:
         return []
     return [Problem(str(config.store_path), "the store that was read before is gone", waits=True)]
 

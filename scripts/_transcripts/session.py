@@ -58,16 +58,17 @@ class Listing(NamedTuple):
     """The transcripts that hold something new, oldest change first; deleted and tombstoned ones never.
 
     `sources` names the folders and stores that were looked at. `found_any` is false when there is neither a
-    sessions folder nor a store. `keys` are the cursor keys of all transcripts that exist, new or not, so that
-    cursors of vanished ones can be let go. `counts`: "unchanged" (nothing after the cursor), "older" (no cursor,
-    and last changed before the first-sight boundary), "deleted".
+    sessions folder nor a store. `stems` and `row_ids` are the session ids of all that exist in files and in the
+    store, new or not, so that cursors of vanished ones can be let go. `counts`: "unchanged" (nothing after the
+    cursor), "older" (no cursor, and last changed before the first-sight boundary), "deleted".
     """
 
     sessions: "tuple[Session, ...]"
     problems: "tuple[Problem, ...]"
     sources: "tuple[str, ...]"
     found_any: bool
-    keys: "frozenset[str]" = frozenset()
+    stems: "frozenset[str]" = frozenset()
+    row_ids: "frozenset[str]" = frozenset()
     counts: Mapping[str, int] = {}
 
 
