@@ -148,5 +148,5 @@ def _rest(words: Words, anchors: "Sequence[str]") -> "Iterator[list[str]]":
     left = [word for word in words.own if word not in own]
     for start in range(0, len(left), 5):
         yield [*anchors, *left[start : start + 5]]
-    for place in range(len(own) if len(own) > 2 else 0):
+    for place in reversed(range(len(own) if len(own) > 2 else 0)):
         yield own[:place] + own[place + 1 :]
