@@ -86,15 +86,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing usage and exiting."""
-        raise UsageError(message, f"see: python3 {Path(self.prog).name} --help")
+        raise UsageError(message, f"see: python3 scripts/{self.prog} --help")
 
 
-def make_parser(layer: str, documentation: str) -> Parser:
-    """The parser with the flags that all layers share; `documentation` is the layer's docstring."""
+def make_parser(layer: str, documentation: str, exit_codes: str = EXIT_CODES) -> Parser:
+    """The parser with the flags that all layers share; `documentation` is the layer's docstring, and `exit_codes` what
+    its exit codes mean."""
     parser = Parser(
         prog=f"{layer}.py",
         description=documentation,
-        epilog=EXIT_CODES,
+        epilog=exit_codes,
         formatter_class=_HelpText,
         allow_abbrev=False,
     )
@@ -114,9 +115,12 @@ def _add_shared_flags(parser: Parser, defaults: Mapping[str, Any]) -> None:
         "--workspace", metavar="DIR", help="the OpenClaw workspace (OPENCLAW_WORKSPACE)", **defaults
     )
     parser.add_argument(
-        "--json", action="store_true", help="accepted everywhere; the result is JSON anyway", **defaults
+        "--json",
+        action="store_true",
+        help="JSON on a terminal too; anywhere else the result is JSON anyway",
+        **defaults,
     )
-    parser.add_argument("--quiet", action="store_true", help="no sentences on stderr", **defaults)
+    parser.add_argument("--quiet", action="store_true", help="no sentences on stderr but errors", **defaults)
     parser.add_argument("--now", metavar="TIME", help=argparse.SUPPRESS, **defaults)
 
 
@@ -142,14 +146,19 @@ class Commands:
         return parser
 
 
+def require(*packages: str) -> None:
+    """Raises MissingPackage for the first that is not there, for what must not be begun twice."""
+    import importlib.util
+
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise MissingPackage(package)
+
+
 def read_input(max_bytes: int) -> bytes:
     """What was piped into the command. Raises UsageError when nothing was, or more than `max_bytes`, and MissingPackage
     before anything is read: what is read here, the same command started anew in the environment would wait for."""
-    import importlib.util
-
-    for package in NEEDED_WITH_INPUT:
-        if importlib.util.find_spec(package) is None:
-            raise MissingPackage(package)
+    require(*NEEDED_WITH_INPUT)
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("nothing was piped into the command", "give the JSON as an argument or on stdin")
     data = sys.stdin.buffer.read(max_bytes + 1)
@@ -302,11 +311,6 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
 def _short(value: object) -> object:
     """A fact for the log: of a long list only how long it is."""
     return len(value) if isinstance(value, (list, dict)) and len(value) > LOGGED_ENTRIES else value
-
-
-def many(number: int, thing: str) -> str:
-    """ "1 message", "2 messages"."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def say_aloud(sentence: str) -> None:

@@ -1,7 +1,12 @@
 """Look whether memory works: what runs, what waits, what is wrong and what to do about it, on one screen.
 
 Without --fix it writes nothing (no log line either) and takes no lock. "Nothing to note" and "could not look" are told
-apart: each check is ok, a note (worth knowing), wrong, or could not be looked at ("?").
+apart. Each check is one of these, on the screen and in the JSON:
+
+  ok     "ok"       as it should be; what there is to do then is an offer, such as proposals that wait for a decision
+  note   "warn"     worth knowing
+  WRONG  "fail"     to be mended
+  ?      "unknown"  could not be looked at
 
   doctor.py                  look at everything; asks the configured model server for its list of models
   doctor.py --offline        leave that question out
@@ -10,8 +15,7 @@ apart: each check is ok, a note (worth knowing), wrong, or could not be looked a
                              runs left, another version of what setup.py had installed; then look again
   doctor.py --fix --dry-run  say what that would be
 
-Ends with 0 when all is well (notes count as well), 3 when something is wrong, 4 when nothing is known to be wrong, but
-not all could be looked at. Keys are told as set or unset only, and of what was said there are only counts.
+Keys are told as set or unset only, and of what was said there are only counts.
 """
 
 from __future__ import annotations
@@ -30,6 +34,9 @@ from _errors import ConfigError, MissingPackage, TotalRecallError
 if TYPE_CHECKING:
     from _doctor import Finding, Mended, Scene
     from _setup import Packages
+
+EXIT_CODES = """exit codes: 0 all is well, notes included; 1 unexpected; 2 usage; 3 something is wrong;
+4 nothing is known to be wrong, but not all could be looked at; 130 interrupted"""
 
 
 class Doctor:
@@ -78,14 +85,17 @@ def result_of(scene: "Scene", findings: "Sequence[Finding]", mended: "Mended", f
         "memory_dir": str(config.memory_dir),
         "agent": config.agent_id,
         "offline": scene.offline,
+        "dry_run": fix and run.dry_run,
         **as_facts(findings),
         "settings": settings_shown(config),
     }
     if fix:
         facts["would_fix" if run.dry_run else "fixed"] = mended.done
         facts["not_fixed"] = mended.failed
-    doing = "would " if run.dry_run else "done: "
-    told = [doing + one for one in mended.done] + [f"not done: {one}" for one in mended.failed]
+    told = [f"would {one}" if run.dry_run else one for one in mended.done]
+    told += [f"not done: {one}" for one in mended.failed]
+    if fix and not told:
+        told = ["there is nothing to mend"]
     shown = page(scene, findings, facts["settings"], told)
     problem = failure_of(findings)
     if problem is None:
@@ -96,7 +106,7 @@ def result_of(scene: "Scene", findings: "Sequence[Finding]", mended: "Mended", f
 
 def build_parser() -> _cli.Parser:
     """The flags of this layer."""
-    parser = _cli.make_parser("doctor", __doc__ or "")
+    parser = _cli.make_parser("doctor", __doc__ or "", EXIT_CODES)
     parser.add_argument("--fix", action="store_true", help="mend what is safe to mend, then look again")
     parser.add_argument("--offline", action="store_true", help="do not ask the model server for its models")
     return parser

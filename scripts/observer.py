@@ -26,6 +26,7 @@ import _cli
 from _cli import Result, Run
 from _compat import epoch_ms, parse_instant
 from _config import PROVIDERS
+from _counting import many
 from _errors import (
     BusyError,
     ConfigError,
@@ -219,18 +220,25 @@ def finish(
         if facts["observations_written"]:
             run.say(f"observer: {summary(work, covered)}; then it stopped")
         return _cli.failed(failure, facts)
-    leave_marks(work.places, work.state, run.now)
+    if not waiting(work.problems):
+        leave_marks(work.places, work.state, run.now)
     run.say(f"observer: {summary(work, covered)}")
     return Result("ok", "observed" if covered else "nothing_new", facts)
 
 
 def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:
-    """Keep how the run went, and what the brief was made from."""
-    good_at = "" if waiting(work.problems) else iso(work.now)
+    """Keep how the run went, and what the brief was made from. What could not be looked at makes it no good run, however
+    much else was taken in; a store that is only busy is looked at by the next."""
+    unseen = waiting(work.problems)
+    if failure is None and not isinstance(unseen, BusyError):
+        failure = unseen
+    covered = bool(work.counts.get("messages_covered"))
 
     def change(state: State) -> State:
         state = state._replace(brief_of=brief_of or state.brief_of)
-        return after_run(state, failure.code if failure else "", good_at)
+        # A run with nothing new leaves the file as it is.
+        good = unseen is None and (covered or state.failures_in_row)
+        return after_run(state, failure.code if failure else "", iso(work.now) if good else "")
 
     work.change(change)
 
@@ -245,7 +253,7 @@ def reflect(run: Run, words: int) -> "dict[str, Any]":
     try:
         told = _cli.start_layer("reflector.py", arguments, REFLECT_TIMEOUT_SECONDS)
     except ConfigError as problem:
-        run.say(f"observer: memory has {words} words, and the reflector could not run: {problem}")
+        run.say(f"observer: memory has {many(words, 'word')}, and the reflector could not run: {problem}")
         return {"reflector": problem.code}
     status = str(told.get("status", "unknown"))
     if status == "error":
@@ -273,8 +281,8 @@ def look_only(run: Run, work: Work) -> Result:
         characters += window.size
     work.count(**pending.counts)
     work.problems += pending.problems
-    told = f"{messages} messages to observe, in {questions} pieces{'' if messages else left_alone(work)}"
-    run.say(f"observer: {told}; nothing was asked or written")
+    told = f", in {many(questions, 'piece')}" if messages else left_alone(work)
+    run.say(f"observer: {many(messages, 'message')} to observe{told}; nothing was asked or written")
     facts = {
         **result_facts(work),
         "messages_new": messages,

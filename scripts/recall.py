@@ -23,8 +23,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import _cli
-from _cli import Commands, Result, Run, many
+from _cli import Commands, Result, Run
 from _config import Config
+from _counting import many
 from _errors import ConfigError, SourceError, UsageError
 from _observations import is_date, tidy
 from _recall import KINDS, LIMIT, Corpus, Hit, Wanted, find_item, read_corpus, search

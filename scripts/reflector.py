@@ -26,6 +26,7 @@ from _calls import update_calls
 from _cli import Result, Run
 from _compat import parse_instant
 from _config import PROVIDERS, Config
+from _counting import many
 from _errors import BusyError, ConfigError, MissingPackage, ModelError, TotalRecallError
 from _files import decode, is_there, lock, private_folder, read_bytes
 from _memory import iso, keep_copy, refresh_brief
@@ -100,7 +101,10 @@ def reflect(run: Run, force: bool) -> Result:
     work = Work(run, Places(run.config.observations_path, run.config.private_dir), force)
     words = count_words(work.log())
     if not force and words <= work.config.reflect_over_words and not is_there(work.places.journal):
-        run.say(f"reflector: {words} words are not over {work.config.reflect_over_words}: nothing to do")
+        run.say(
+            f"reflector: {many(words, 'word')} {'is' if words == 1 else 'are'} not over the threshold of "
+            f"{work.config.reflect_over_words}: nothing to do"
+        )
         return Result("ok", "under_threshold", facts_of(work, words))
     if run.dry_run:
         return look_only(work, words)
@@ -263,7 +267,7 @@ def tell(work: Work, before: int, after: int) -> Result:
     gone = work.counts.get("merged", 0) + work.counts.get("archived", 0)
     facts = facts_of(work, before, after)
     kept = f"; they are in {work.archive}" if gone else ""
-    work.run.say(f"reflector: {before} words before, {after} now; lines taken out: {gone}{kept}")
+    work.run.say(f"reflector: {many(before, 'word')} before, {after} now; lines taken out: {gone}{kept}")
     if work.failure is not None and (work.stopped or not work.counts.get("questions")):
         return _cli.failed(work.failure, facts)
     return Result("ok", "reflected" if gone else "nothing_to_gain", facts)
@@ -302,7 +306,8 @@ def look_only(work: Work, words: int) -> Result:
     )
     questions = len(parts_of(rest)) if work.config.provider != "none" else 0
     work.run.say(
-        f"reflector: {len(steps)} of {len(items)} lines would leave by the rules, and {questions} questions would be "
+        f"reflector: {len(steps)} of {many(len(items), 'line')} would leave by the rules, and "
+        f"{many(questions, 'question')} would be "
         "asked about the rest; nothing was asked or written"
     )
     return Result("ok", "dry_run", {**facts_of(work, words), "questions": questions})

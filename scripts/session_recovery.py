@@ -22,6 +22,7 @@ import _cli
 from _cli import Result, Run
 from _compat import epoch_ms, stamp
 from _config import RECOVER_LOOKBACK_MIN
+from _counting import many
 from _errors import ConfigError, MissingPackage, SourceError, StorageError, TotalRecallError, UsageError
 from _files import private_folder
 from _markers import Marker, clear, read_markers, take
@@ -30,6 +31,7 @@ from _transcripts import EVERY_SESSION, find_sessions, gone_store, no_transcript
 
 # A chain of slow free models over a few pieces. What is left then is in memory provisionally.
 OBSERVER_TIMEOUT_SECONDS = 600.0
+NEEDED_IN_ITS_PLACE = ("filelock", "zstandard")
 
 
 class Seen(NamedTuple):
@@ -70,12 +72,12 @@ def recover(run: Run, task: Task) -> Result:
     facts: "dict[str, Any]" = {"trigger": task.trigger, "sessions": seen.sessions, "markers": number}
     if run.dry_run:
         facts.update(health(run, places, seen.state))
-        run.say(f"session recovery: {to_do(seen)}; nothing was done; {in_words(facts)}")
+        run.say(f"session_recovery: {to_do(seen)}; nothing was done; {in_words(facts)}")
         return ended("dry_run", facts, seen.problem or marked.problem)
     if not (seen.sessions or seen.problem or seen.cut_short or task.session):
         settle(run, marked.markers)
         facts = {**facts, "messages_covered": 0, "messages_pending": 0, **health(run, places, seen.state)}
-        run.say(f"session recovery: all that was said is in memory; {in_words(facts)}")
+        run.say(f"session_recovery: all that was said is in memory; {in_words(facts)}")
         return ended("nothing_new", facts, marked.problem)
     return recover_now(run, places, task, seen, marked, facts)
 
@@ -89,11 +91,14 @@ def recover_now(
     run: Run, places: Places, task: Task, seen: Seen, marked: Marked, facts: "dict[str, Any]"
 ) -> Result:
     """The observer, or what has to do in its place."""
+    if _cli.can_restart():
+        # Now, not once the observer has failed: begun anew then, the run would ask it once more.
+        _cli.require(*NEEDED_IN_ITS_PLACE)
     markers = taken(marked.markers)
     told, problem = observe(run, task)
     raw, failure = 0, None
     if problem is not None:
-        run.say(f"session recovery: the observer failed: {problem}")
+        run.say(f"session_recovery: the observer failed: {problem}")
         try:
             raw = note_as_said(run, places, task)
         except MissingPackage:
@@ -110,16 +115,17 @@ def recover_now(
         **health(run, places, load_state(places)),
     }
     if failure is not None:
-        run.say(f"session recovery: not all that was said is in memory; {in_words(facts)}")
+        run.say(f"session_recovery: not all that was said is in memory; {in_words(facts)}")
         return _cli.failed(failure, facts)
     still = look(run, places).problem if seen.problem else None
     if still is None:
         settle(run, markers)
     else:
-        run.say(f"session recovery: {still}")
+        run.say(f"session_recovery: {still}")
     covered, written = facts["messages_covered"], facts["provisional"] + raw
     run.say(
-        f"session recovery: {covered} messages covered, {written} provisional observations; {in_words(facts)}"
+        f"session_recovery: {many(covered, 'message')} covered, {many(written, 'provisional observation')}; "
+        + in_words(facts)
     )
     how = "captured_raw" if raw else "captured" if problem else "recovered" if covered else "nothing_new"
     return ended(how, facts, marked.problem)
@@ -148,7 +154,8 @@ def to_do(seen: Seen) -> str:
     """What was seen, for a person."""
     if seen.sessions is None:
         return "what is new could not be looked at"
-    told = f"{seen.sessions} sessions hold something new"
+    hold = "holds" if seen.sessions == 1 else "hold"
+    told = f"{many(seen.sessions, 'session')} {hold} something new"
     if seen.problem:
         told += ", and not all could be looked at"
     return told + (
@@ -218,7 +225,7 @@ def settle(run: Run, marked: "Sequence[Marker]") -> None:
     try:
         clear(marked)
     except StorageError as problem:
-        run.say(f"session recovery: {problem}")
+        run.say(f"session_recovery: {problem}")
 
 
 # Health --------------------------------------------------------------------------------------------------------------
@@ -250,7 +257,8 @@ def in_words(facts: "dict[str, Any]") -> str:
     good = f"the observer's last good run was at {facts['last_good_run']}"
     told = good if facts["last_good_run"] else "the observer has not had a good run yet"
     if facts["failures_in_row"]:
-        told += f", and it has failed {facts['failures_in_row']} times in a row ({facts['last_failure']})"
+        times = "once" if facts["failures_in_row"] == 1 else f"{facts['failures_in_row']} times in a row"
+        told += f", and it has failed {times} ({facts['last_failure']})"
     return f"{told}; waiting for an answer: {' and '.join(what_waits(facts)) or 'nothing'}"
 
 
@@ -259,12 +267,12 @@ def what_waits(facts: "dict[str, Any]") -> "list[str]":
     pending, provisional = facts.get("messages_pending", 0), facts["provisional_waiting"]
     waits = []
     if "messages_pending" not in facts and facts["sessions"]:
-        waits.append(f"what is new in {facts['sessions']} sessions")
+        waits.append(f"what is new in {many(facts['sessions'], 'session')}")
     elif pending is None or facts["sessions"] is None:
         waits.append("messages that could not be counted")
     elif pending:
-        waits.append(f"{pending} messages")
-    return waits + ([f"{provisional} provisional observations"] if provisional else [])
+        waits.append(many(pending, "message"))
+    return waits + ([many(provisional, "provisional observation")] if provisional else [])
 
 
 # The command line ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #   bash tests/run.sh                 everything
 #   bash tests/run.sh -k cursor       only pytest, with these arguments
 #   bash tests/run.sh -m openclaw     only what drives a real OpenClaw
+#   bash tests/run.sh -m all_items    only the search for each archived item by its hooks; other runs take a sample
 #   PYTHON=python3.9 bash tests/run.sh    with another Python, 3.9 or newer (default: python3)
 #   LINT=0 bash tests/run.sh          without ruff and mypy
 #   OPENCLAW=0 bash tests/run.sh      without a real OpenClaw; with 1 it is an error when there cannot be one

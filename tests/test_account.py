@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from _archive import read_archived, read_records
 from _likeness import fingerprint
 from _observations import parse_log
-from dream_testing import ARCHIVE, BICYCLE, CANTEEN, CAT, LOG, NIGHT, RULE, without
+from dream_testing import ARCHIVE, BICYCLE, CANTEEN, CAT, DAY, LOG, NIGHT, RULE, without
 from forget_testing import Person
 from night_testing import Night
 from observer_testing import DatedStore
@@ -63,6 +63,44 @@ def test_a_line_deleted_by_hand_is_found_and_the_night_writes_it_down(memory: Ni
     (row,) = memory.ledger("forgotten")
     assert (row["id"], row["why"]) == (CAT, "deleted by hand")
     assert CAT not in memory.file(ARCHIVE)
+
+
+DELETED = f"1 observation was deleted from the log by hand, which is taken for meant: {CAT}"
+
+
+def test_a_night_says_what_was_deleted_by_hand(memory: Night) -> None:
+    memory.put(without(memory.log, CAT))
+    ended = memory.night("run")
+    assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("done", 1)
+    assert DELETED in ended.err and DELETED in memory.file(f"memory/dream-logs/{DAY}.md")
+    memory.put(without(memory.log, RULE))
+    ended = memory.night("run")
+    assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("nothing_to_do", 1)
+    assert DELETED.replace(CAT, RULE) in ended.err
+    ended = memory.night("run")
+    assert (ended.result["deleted_by_hand"], "by hand" in ended.err) == (0, False)
+
+
+def test_preflight_says_what_was_deleted_by_hand(memory: Night) -> None:
+    memory.put(without(memory.log, CAT))
+    ended = memory.night("preflight")
+    assert ended.result["deleted_by_hand"] == 1
+    assert DELETED in ended.err
+
+
+def test_a_night_with_nothing_to_do_says_that_too_much_is_gone(memory: Night) -> None:
+    memory.night("run")
+    lines = [
+        f"- 🔴 09:00 Never call person {n} <!-- dc:type=rule dc:id=OBS-20260901-{n:03d} -->\n"
+        for n in range(10, 50)
+    ]
+    before = memory.log
+    memory.put(before + "\nDate: 2026-09-01\n\n" + "".join(lines))
+    assert memory.night("account", "--accept").code == 0
+    memory.put(before)
+    ended = memory.night("run")
+    assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("nothing_to_do", 0)
+    assert "40 observations are gone from the log" in ended.err
 
 
 def test_an_edited_line_is_still_live(memory: Night) -> None:

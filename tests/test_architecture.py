@@ -23,7 +23,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 # A room imports from its own level and from those above it in this list, never from further down.
 LEVELS = (
-    ("_compat", "_errors"),
+    ("_compat", "_errors", "_counting"),
     ("_config", "_files"),
     (
         "_state",

@@ -195,7 +195,9 @@ def test_a_store_that_is_no_database(home: Home) -> None:
     told = refused(home, 3)  # nothing new in the files, and the store could not be looked at
     assert told.error["code"] == "source_unreadable"
     assert str(store) in told.error["message"]
-    assert home.state["failures_in_row"] == 1
+    # The first run has taken something in, and was no good run all the same.
+    assert (home.state["failures_in_row"], home.state["last_good_run"]) == (2, "2026-11-30T09:02:00Z")
+    assert (home.memory / ".observer-last-run").read_text().strip() == str(int(at("09:02").timestamp()))
 
 
 def test_a_transcript_that_is_a_folder_does_not_hold_up_the_others(home: Home) -> None:
@@ -457,7 +459,7 @@ def test_any_encoding_of_the_terminal_and_odd_names_of_folders(tmp_path: Path, e
     )
     assert done.returncode == 0
     assert json.loads(done.stdout.decode(encoding))["observations_written"] == 1
-    assert "observations written to" in done.stderr.decode(encoding)
+    assert "1 observation written to" in done.stderr.decode(encoding)
     assert "六月十四日" in home.log
 
 

@@ -249,6 +249,21 @@ def test_a_python_without_packages_goes_on_in_the_environment_once(
     assert starts(data) == 1
 
 
+def test_recovery_without_packages_asks_a_dead_model_once(home: Home, bare: str, tmp_path: Path) -> None:
+    environment(tmp_path / "data", sys.executable)
+    home.environ.update(LLM_PROVIDER="openai", LLM_BASE_URL="http://127.0.0.1:9/v1", LLM_MODEL="test/model")
+    done = subprocess.run(
+        [bare, str(SCRIPTS / "session_recovery.py"), "--now", "2026-11-30T09:10:00Z"],
+        env={**home.environ, "XDG_DATA_HOME": str(tmp_path / "data"), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    told = json.loads(done.stdout)
+    assert (told["failures_in_row"], told["budget"]["calls"]) == (1, 1), done.stderr
+    assert done.stderr.count("the observer failed") == 1
+
+
 def test_an_environment_that_lacks_them_too_makes_no_loop(home: Home, bare: str, tmp_path: Path) -> None:
     environment(tmp_path / "data", bare)
     ended = observe_with(bare, home, tmp_path / "data")

@@ -514,10 +514,10 @@ def test_a_night_that_only_looks_changes_no_memory(
         (("rollback",), None),
     ):
         ended = dream.night(*command, *flags, payload=payload, **environ)
-        assert (ended.code, ended.result["status"]) == (0, "skipped"), command
+        assert (ended.code, ended.result["status"]) == (0, "ok"), command
         assert ended.result["reason"] == ("read_only" if environ else "dry_run")
     ended = dream.night("update-observations", DRAFT, *flags, **environ)
-    assert (ended.code, ended.result["status"]) == ((0, "skipped") if environ else (6, "error"))
+    assert (ended.code, ended.result["status"]) == ((0, "ok") if environ else (6, "error"))
     assert memory_of(dream) == before
     assert dream.rows("archived", "observed", "restored") == []
 

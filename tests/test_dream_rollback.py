@@ -211,6 +211,16 @@ def test_new_words_of_a_person_stay_and_deleted_lines_come_back_and_are_told(dre
     assert dream.raw == LOG.replace(flight, new) + "\udcff\udcfe\n"
 
 
+def test_a_line_whose_deletion_a_person_has_accepted_stays_deleted_and_is_told(dream: Dream) -> None:
+    dream.put("".join(line for line in dream.raw.splitlines(keepends=True) if RULE not in line))
+    assert dream.night("account", "--accept").code == 0
+    told = undo(dream)
+    assert (told["stays_deleted"], told["deleted_since"]) == ([RULE], [])
+    assert dream.raw == without(LOG, RULE) + "\udcff\udcfe\n"
+    assert RULE not in {name for _event, name in dream.rows("restored")}
+    assert dream.night("account").result["faults"] == []
+
+
 def test_a_changed_copy_of_a_line_with_its_id_does_not_take_its_place(dream: Dream) -> None:
     line = next(line for line in dream.raw.splitlines(keepends=True) if FLIGHT in line)
     copy = line.replace("14 February", "15 February")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _archive import read_archived
-from _observations import parse_log
+from _observations import observations_in, parse_log
 from _state import key_of, redrafted
 from dream_testing import (
     ARCHIVE,
@@ -106,6 +106,39 @@ def test_a_chunk_alone_does_not_let_its_sources_go(dream: Dream) -> None:
     assert refusal(dream, without(LOG, CAT, TUNA, BASKET)) == (
         f"neither kept, archived, chunked nor merged: {CAT}, {TUNA}, {BASKET}"
     )
+
+
+SAID = "Date: 2026-09-01 (first day at the new job)"
+
+
+def test_what_a_person_wrote_behind_a_day_is_accounted_for(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home").begun(LOG.replace("Date: 2026-09-01", SAID))
+    assert refusal(dream, LOG) == (
+        "line 7 of the log is missing: it is no observation; line 7: it is not from the log"
+    )
+    assert refusal(dream, dream.raw.replace("new job", "old job")) == (
+        "line 7: it is not from the log; line 7 of the log is missing: it is no observation"
+    )
+    assert update(dream, dream.raw)["reason"] == "unchanged"
+
+
+def test_what_a_person_writes_behind_a_day_meanwhile_stays(dream: Dream) -> None:
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    dream.put(LOG.replace("Date: 2026-09-01", SAID))
+    update(dream, without(LOG, BICYCLE))
+    assert dream.raw.count(SAID) == 1
+    days = {one.id: one.date for one in observations_in(parse_log(dream.raw))}
+    assert days[CANTEEN] == "2026-09-01"
+
+
+def test_what_a_person_takes_away_behind_a_day_meanwhile_leaves_the_day(tmp_path: Path) -> None:
+    undated = LOG.replace(" dc:date=2026-09-01", "").replace("Date: 2026-09-01", SAID)
+    dream = Dream(tmp_path / "home").begun(undated)
+    dream.put(undated.replace(SAID, "Date: 2026-09-01"))
+    update(dream, undated)
+    assert SAID not in dream.raw
+    days = {one.id: one.date for one in observations_in(parse_log(dream.raw))}
+    assert days[CANTEEN] == "2026-09-01"
 
 
 def test_a_duplicate_may_leave_for_the_line_that_says_the_same(tmp_path: Path) -> None:

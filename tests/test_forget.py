@@ -17,7 +17,10 @@ from unittest import mock
 import pytest
 
 import fake_model
-from _cli import LOG_NAMES
+from _cli import LOG_NAMES, Result
+from _errors import StorageError
+from _files import read_bytes
+from _forget import forget
 from _observations import Observation, observations_in, parse_log
 from _state import Places, Reflection, Step, commit_reflection
 from dream_testing import (
@@ -65,6 +68,79 @@ def test_it_is_first_only_shown(person: Person) -> None:
 def test_what_is_not_there_is_not_found(person: Person) -> None:
     ended = person.recall("forget", "Bartholomew")
     assert (ended.code, ended.result["observations"], ended.result["files"]) == (0, 0, 0)
+
+
+def test_a_forgetting_that_is_only_shown_says_so(person: Person) -> None:
+    assert person.recall("forget", "Miso").result["dry_run"] is True
+    assert person.recall("forget", "Miso", "--apply", "--dry-run").result["dry_run"] is True
+    assert person.recall("forget", "Miso", "--apply").result["dry_run"] is False
+
+
+def test_what_was_not_looked_at_is_counted(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert person.recall("forget", "Zebulon").result["files_not_looked_at"] == 0
+    (person.workspace / "large.txt").write_bytes(b"Zebulon " + b"x" * 5_000_000)
+    shown = page_about(person, "Zebulon")
+    assert (shown[0]["files_not_changed"], shown[0]["files_not_looked_at"]) == (0, 1)
+    assert "1 file was not looked at, and may hold it: unreadable, or larger than 5 MB" in shown[1]
+    (person.workspace / "large.txt").unlink()
+    held = person.workspace / "held.txt"
+    held.write_text("Zebulon", "utf-8")
+
+    def refuse(path: Path, *others: int) -> "bytes | None":
+        if path == held:
+            raise StorageError("it is held", "try again")
+        return read_bytes(path, *others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("_forget.carry.read_bytes", refuse)
+        assert person.recall("forget", "Zebulon").result["files_not_looked_at"] == 1
+    monkeypatch.setattr("_forget.carry._MOST_OTHERS", 1)
+    told = person.recall("forget", "Zebulon", "--apply").result
+    assert (told["files_not_changed"], told["files_not_looked_at"] > 0) == (0, True)
+
+
+def test_a_folder_that_cannot_be_listed_was_not_looked_at(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (person.workspace / "locked").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: "str | Path") -> "os._ScandirContext[os.DirEntry[str]]":  # type: ignore[name-defined]
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    assert person.recall("forget", "Zebulon").result["files_not_looked_at"] == 1
+
+
+def page_about(person: Person, *words: str) -> "tuple[dict[str, object], str]":
+    """The facts of a forgetting that is only shown, and its page."""
+    with mock.patch.dict(os.environ, person.environ, clear=True):
+        found = []
+
+        def note(*args: object, **named: object) -> Result:
+            found.append(forget(*args, **named))  # type: ignore[arg-type]
+            return found[0]
+
+        with mock.patch("_forget.forget", note):
+            person.recall("forget", *words)
+    return dict(found[0].facts), found[0].page
+
+
+def test_a_page_begins_with_what_it_says(person: Person) -> None:
+    (person.memory / "dream-logs" / "2026-11-01.md").write_text("Zebulon was here\n", "utf-8")
+    assert page_about(person, "Zebulon")[1].startswith("From these files would go what is about it:\n")
+
+
+def test_what_was_forgotten_cannot_be_had_back_and_no_backup_is_named(person: Person) -> None:
+    person.recall("forget", CAT, "--apply")
+    ended = person.recall("restore", CAT)
+    assert (ended.code, ended.result["error"]["message"]) == (
+        6,
+        f"{CAT} was forgotten: its text is in no file of memory",
+    )
+    assert "backup" not in ended.result["error"]["hint"]
 
 
 @pytest.mark.parametrize(
@@ -367,6 +443,35 @@ def merged_by_a_model(person: Person) -> None:
     )
     with mock.patch.dict(os.environ, person.environ, clear=True):
         commit_reflection(places, change)
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("Date: 2026-03-02 (Quentin moved in)", "Date: 2026-03-02"),
+        ("## Date: 2026-03-02 – with Quentin", "## Date: 2026-03-02"),
+        ("**Date: 2026-03-02 Quentin came**", "**Date: 2026-03-02**"),
+    ],
+)
+def test_what_stands_behind_a_day_is_forgotten_and_the_day_stays(
+    tmp_path: Path, line: str, left: str
+) -> None:
+    person = Person(tmp_path / "home")
+    person.put(f"{line}\n\n- 🟡 10:00 The boiler was mended <!-- dc:type=fact dc:importance=5 -->\n")
+    shown = person.recall("forget", "Quentin").result
+    assert (shown["files"], [one["text"] for one in shown["items"]]) == (1, [line])
+    ended = person.recall("forget", "Quentin", "--apply")
+    assert (ended.result["reason"], person.holding("Quentin")) == ("forgotten", [])
+    assert person.log.startswith(f"{left}\n\n- 🟡 10:00 The boiler was mended")
+    assert person.recall("forget", "Quentin", "--apply").result["reason"] == "nothing_found"
+
+
+def test_a_day_that_is_asked_for_as_a_word_stays_a_day(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    log = "Date: 2026-03-02\n\n- 🟡 10:00 The boiler was mended <!-- dc:type=fact dc:importance=5 -->\n"
+    person.put(log)
+    person.recall("forget", "2026-03-02", "--apply")
+    assert person.log == log
 
 
 def test_a_part_of_a_merged_line_takes_the_line_along_and_leaves_the_other_part(tmp_path: Path) -> None:

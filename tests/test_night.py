@@ -90,6 +90,18 @@ def test_what_is_stale_goes_into_the_archive_and_the_rest_stays_to_the_byte(memo
     )
 
 
+@pytest.mark.parametrize("line", ["Date: 2026-09-01 (first day at the new job)", "## Date: 2026-09-01 – moved"])
+def test_what_a_person_wrote_behind_a_day_stays_when_all_of_that_day_leaves(
+    tmp_path: Path, line: str
+) -> None:
+    memory = Night(tmp_path / "home")
+    canteen = next(one for one in LOG.splitlines() if CANTEEN in one)
+    memory.put_with_ledger(f"{line}\n\n{canteen}\n\nDate: 2026-09-02\n\n{canteen.replace('-002', '-004')}\n")
+    assert memory.night("run").result["reason"] == "done"
+    assert ids_in(memory.log) == []
+    assert line in memory.log.splitlines() and "Date: 2026-09-02" not in memory.log
+
+
 def test_as_many_leave_a_hook_line_as_still_make_the_log_smaller(memory: Night) -> None:
     memory.night("run")
     assert memory.log.count("## Archived (memory/archive holds the whole text)") == 1
@@ -354,6 +366,20 @@ def test_a_dry_run_writes_nothing_at_all(memory: Night) -> None:
     assert (ended.code, ended.result["reason"], ended.result["archive"]) == (0, "dry_run", 5)
     assert snapshot(memory) == before
     assert memory.file(METRICS) == ""
+
+
+def test_a_dry_run_of_a_night_with_nothing_to_archive_foretells_the_log_as_it_is(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    memory.put_with_ledger(without(LOG, *GONE))
+    told = memory.night("run", "--dry-run").result
+    assert (told["archive"], told["tokens_after"]) == (0, estimate_tokens(memory.log))
+    assert memory.night("run").result["tokens_after"] == told["tokens_after"]
+
+
+def test_a_small_command_that_only_looks_is_ok(memory: Night) -> None:
+    for flags, environ in (((), {"READ_ONLY_MODE": "true"}), (("--dry-run",), {})):
+        ended = memory.night("decay", *flags, **environ)
+        assert (ended.result["status"], ended.result["reason"]) == ("ok", "read_only" if environ else "dry_run")
 
 
 def test_plan_tells_every_observation_and_changes_nothing(memory: Night) -> None:

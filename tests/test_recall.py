@@ -254,6 +254,39 @@ def test_what_is_in_the_ledger_only_is_told_to_be_gone(home: Home) -> None:
     assert (code, result["state"], result["history"][0]["why"]) == (0, "forgotten", "asked for")
 
 
+def delete_by_hand(home: Home) -> str:
+    """Delete the only observation from the log; returns its id."""
+    log = home.memory / "observations.md"
+    (line,) = (one for one in log.read_text("utf-8").splitlines(keepends=True) if "dc:id=" in one)
+    log.write_text(log.read_text("utf-8").replace(line, ""), "utf-8")
+    return line.partition("dc:id=")[2].split()[0]
+
+
+def test_what_a_person_deleted_is_gone_and_it_is_told_how_to_accept_that(home: Home) -> None:
+    name = delete_by_hand(home)
+    gone = f"{name} is gone: its line is in no file (deleted by hand?)"
+    accept = "python3 scripts/dream_cycle.py account --accept"
+    for command, ends in (("show", 2), ("restore", 6)):
+        code, result, _ = recall(home, command, name)
+        assert (code, result["error"]["message"]) == (ends, gone)
+        assert accept in result["error"]["hint"]
+    code, result, _ = recall(home, "explain", name)
+    assert (code, result["state"], result["reason"]) == (0, "gone", "gone")
+    assert accept in result["hint"]
+    page = on_a_terminal(home, "explain", name)
+    assert page.startswith(f"{gone}\n") and accept in page and "live" not in page
+
+
+def test_what_could_not_be_looked_for_is_not_told_to_be_gone(home: Home) -> None:
+    name = delete_by_hand(home)
+    chunks = home.memory / "archive" / "chunks"
+    chunks.mkdir(parents=True, exist_ok=True)
+    (chunks / "2026-11-01.md").mkdir()
+    code, result, said = recall(home, "explain", name)
+    assert (code, result["state"]) == (0, "live")
+    assert "2026-11-01.md" in said
+
+
 @pytest.mark.parametrize("command", ["show", "explain"])
 def test_an_unknown_id_is_told(home: Home, command: str) -> None:
     code, result, said = recall(home, command, "OBS-20200101-999")

@@ -70,7 +70,7 @@ function agentOf(key) {
   return first === "agent" ? agent : "";
 }
 
-/** Whether nobody speaks in a session with this key; as scripts/_transcripts/machine.py has it. */
+/** Whether nobody speaks in a session with this key; as scripts/_transcripts/keys.py has it. */
 export function isMachineKey(key) {
   let parts = key.split(":");
   if (parts[0] === "agent") parts = parts.slice(2);

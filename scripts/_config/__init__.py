@@ -29,7 +29,7 @@ from _config.sources import ENV_FILES, PLACES, environment_copy, environment_dir
 if TYPE_CHECKING:
     from _config.wrong import WrongSetting, presentable, presentable_model
 
-_LATE = {"wrong": ("WrongSetting", "presentable", "presentable_model")}
+_OF_WRONG = ("WrongSetting", "presentable", "presentable_model")
 
 __all__ = [
     "Config",
@@ -58,8 +58,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What `_LATE` names, from the module that has it."""
-    for module, names in _LATE.items():
-        if name in names:
-            return getattr(import_module(f"_config.{module}"), name)
+    """What is told of settings, loaded when it is asked for."""
+    if name in _OF_WRONG:
+        return getattr(import_module("_config.wrong"), name)
     raise AttributeError(f"module '_config' has no attribute {name!r}")

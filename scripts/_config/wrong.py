@@ -7,7 +7,11 @@ import re
 from _config.settings import Config, Found
 from _errors import ConfigError
 
-_KEY_FORMS = r"\b(sk|pk|gsk|xai|ghp)[-_]\w|AIza"
+# The longer ones begin as ids of models may.
+_KEY_FORMS = (
+    r"\b(?:sk|pk|rk|gsk|xai|gh[pousr])[-_]\w|AIza|\bnvapi-\w|"
+    r"\b(?:hf_|r8_|fw_|pplx-|tvly-|github_pat_|glpat-)[A-Za-z0-9_-]{20}"
+)
 
 
 class WrongSetting(ConfigError):

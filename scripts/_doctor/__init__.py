@@ -64,7 +64,8 @@ def checks(scene: Scene) -> "list[Check]":
         Check("proposals", remembering.proposals),
         Check("older_edition", remembering.older_edition),
     ]
-    return [one for one in every if scene.is_begun or one.name not in OF_MEMORY]
+    told = [one._replace(of_memory=one.name in OF_MEMORY) for one in every]
+    return [one for one in told if scene.is_begun or not one.of_memory]
 
 
 def examine(scene: Scene) -> "list[Finding]":
@@ -74,7 +75,7 @@ def examine(scene: Scene) -> "list[Finding]":
         waited = {one.name: pool.submit(carried_out, one, scene) for one in wanted if one.slow}
         found = {one.name: carried_out(one, scene) for one in wanted if not one.slow}
         found.update({name: future.result() for name, future in waited.items()})
-    return [found[one.name] for one in wanted]
+    return parts.judged_together(scene, [found[one.name] for one in wanted])
 
 
 def as_facts(findings: "Sequence[Finding]") -> "dict[str, Any]":

@@ -29,11 +29,12 @@ class Finding(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A name and what looks. `slow`: it waits for other programs, or for a server."""
+    """A name and what looks. `slow`: it waits for other programs, or for a server. `of_memory`: at files of ours."""
 
     name: str
     look: "Callable[[Scene], Finding]"
     slow: bool = False
+    of_memory: bool = False
 
 
 def carried_out(check: Check, scene: Scene) -> Finding:
@@ -47,7 +48,8 @@ def carried_out(check: Check, scene: Scene) -> Finding:
         return Finding(check.name, UNKNOWN, f"could not look: {what}")
     except DAMAGED as problem:
         what = f"could not look: something is of another shape than ours ({type(problem).__name__})"
-        return Finding(check.name, UNKNOWN, what, f"put the files of {scene.places.private} back from a copy")
+        todo = f"put the files of {scene.places.private} back from a copy" if check.of_memory else ""
+        return Finding(check.name, UNKNOWN, what, todo)
 
 
 def worst(*states: str) -> str:
@@ -62,13 +64,16 @@ def counted(findings: "Sequence[Finding]") -> "dict[str, int]":
 
 def failure_of(findings: "Sequence[Finding]") -> Optional[TotalRecallError]:
     """The error that a look ends in: ConfigError when something is wrong, BusyError when the rest is well but not all
-    could be looked at, None when all is well."""
+    could be looked at (its code says so: nobody need be busy), None when all is well."""
     wrong = [one for one in findings if one.state == FAIL]
     unseen = [one for one in findings if one.state == UNKNOWN]
-    hint = "; ".join(dict.fromkeys(one.todo for one in wrong or unseen if one.todo))
+    todos = list(dict.fromkeys(one.todo for one in wrong or unseen if one.todo))
+    hint = todos[0] if len(todos) == 1 else "what to do stands with each of them" if todos else ""
     names = ", ".join(one.name for one in wrong or unseen)
     if wrong:
         return ConfigError(f"not all is well: {names}", hint)
     if unseen:
-        return BusyError(f"not all could be looked at: {names}", hint or "look again later")
+        problem = BusyError(f"not all could be looked at: {names}", hint or "look again later")
+        problem.code = "could_not_look"
+        return problem
     return None

@@ -13,18 +13,21 @@ from _doctor.finding import Finding
 from _doctor.scene import Scene
 from _errors import TotalRecallError
 from _files import make_private, private_folder, remove_file
-from _setup import crontab, hook, memory, schedule, service
+from _setup import crontab, hook, schedule, service
 
 
 class Remedy(NamedTuple):
-    """One thing that would be done, as a sentence without its verb's tense, and what does it."""
+    """One thing that helps: what is to be done, how that is told when it is done, to what, and what does it."""
 
-    says: str
+    to_do: str
+    did: str
+    what: str
     do: "Callable[[], object]"
+    by_settings: bool = True
 
 
 class Mended(NamedTuple):
-    """What was done, or would be; and what could not be."""
+    """What was done, or would be; and what could not be. Sentences such as "made private /x"."""
 
     done: "list[str]"
     failed: "list[str]"
@@ -41,21 +44,20 @@ def _of_files(scene: Scene) -> "list[Remedy]":
     own = os.geteuid()
     foreign = set(scene.ours.foreign)
     found = [
-        Remedy(f"make private: {path}", partial(make_private, path))
+        Remedy("make private", "made private", str(path), partial(make_private, path), False)
         for path in scene.ours.loose
         if own == 0 or path not in foreign
     ]
-    return found + [Remedy(f"remove: {path}", partial(remove_file, path)) for path in scene.ours.leftovers]
+    left = scene.ours.leftovers
+    return found + [
+        Remedy("remove", "removed", str(path), partial(remove_file, path), False) for path in left
+    ]
 
 
 def _of_folders(scene: Scene) -> "list[Remedy]":
-    """The folders that setup makes, where it has been run: to set up is for the person to decide."""
-    if not os.path.isdir(scene.config.private_dir):
-        return []
     return [
-        Remedy(f"make folder: {folder}", partial(private_folder, folder))
-        for folder in memory.folders(scene.config)
-        if not os.path.lexists(folder)
+        Remedy("make the folder", "made the folder", str(folder), partial(private_folder, folder))
+        for folder in scene.lacking_folders
     ]
 
 
@@ -63,13 +65,20 @@ def _of_parts(run: Run, findings: "Sequence[Finding]") -> "list[Remedy]":
     """Another version of what this setup installed. What is damaged, switched off or stopped may be so on purpose."""
     facts = {one.name: one.facts for one in findings}
     found = []
+    quiet = run._replace(quiet=True)  # setup's own talk is no answer to --fix
     if facts.get("hook", {}).get("installed") == "outdated":
-        found.append(Remedy("install anew: the gateway hook", lambda: hook.install(run)))
+        found.append(_anew("install", "installed", "the gateway hook", lambda: hook.install(quiet)))
     if facts.get("watcher", {}).get("service") == "outdated":
-        found.append(Remedy("install anew: the watcher's service", lambda: service.install(run)))
+        found.append(_anew("install", "installed", "the watcher's service", lambda: service.install(quiet)))
     if facts.get("cron", {}).get("scheduled") == "outdated":
-        found.append(Remedy("schedule anew: the jobs", lambda: schedule.install(run, _scheduler(run))))
+        found.append(
+            _anew("schedule", "scheduled", "the jobs", lambda: schedule.install(quiet, _scheduler(quiet)))
+        )
     return found
+
+
+def _anew(to_do: str, did: str, what: str, do: "Callable[[], object]") -> Remedy:
+    return Remedy(f"{to_do} anew", f"{did} anew", what, do)
 
 
 def _scheduler(run: Run) -> str:
@@ -81,13 +90,19 @@ def _scheduler(run: Run) -> str:
 
 
 def mend(scene: Scene, findings: "Sequence[Finding]") -> Mended:
-    """Do what helps, as far as it can be done; with --dry-run only say it."""
-    told = Mended([], [])
+    """Do what helps, as far as it can be done; with --dry-run only say it.
+
+    What goes by the settings waits until all of them can be taken: with one left out it would be done elsewhere.
+    """
+    told, dry_run = Mended([], []), scene.run.dry_run
     for remedy in remedies(scene, findings):
+        if scene.problems and remedy.by_settings:
+            told.failed.append(f"{remedy.to_do} {remedy.what}: not before every setting can be taken")
+            continue
         try:
-            if not scene.run.dry_run:
+            if not dry_run:
                 remedy.do()
-            told.done.append(remedy.says)
+            told.done.append(f"{remedy.to_do if dry_run else remedy.did} {remedy.what}")
         except TotalRecallError as problem:
-            told.failed.append(f"{remedy.says}: {problem}")
+            told.failed.append(f"{remedy.to_do} {remedy.what}: {problem}")
     return told

@@ -113,7 +113,7 @@ def models(scene: Scene) -> Finding:
     if not lacking:
         return Finding("models", OK, f"{host_of(config)} offers all of them", facts=facts)
     says = f"{host_of(config)} does not offer {', '.join(told)}"
-    todo = f"set {variables_of(config, lacking)} to ids of {config.base_url.partition('?')[0]}/models"
+    todo = f"set {variables_of(config, lacking)} to ids that {host_of(config)} lists"
     defaults = [model for model in lacking if is_default(config, model)]
     if defaults:
         says += "; what nobody has set are ids of OpenRouter, where free models come and go"

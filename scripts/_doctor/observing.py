@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Optional
 
 from _compat import from_epoch_ms, stamp
-from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding, worst
+from _counting import many
+from _doctor.finding import DAMAGED, FAIL, OK, UNKNOWN, WARN, Finding, worst
 from _doctor.ours import described
+from _doctor.parts import is_at_work
 from _doctor.scene import Scene
 from _errors import SourceError, StorageError
 from _files import is_there, read_bytes
@@ -17,8 +21,7 @@ from _ledger import covered_uids
 from _state import is_damaged, load_calls
 from _transcripts import no_transcripts, waiting
 
-OBSERVE = "python3 scripts/observer.py"
-LATE, TOO_LATE = timedelta(hours=1), timedelta(hours=24)
+LATE, TOO_LATE, LONG_AGO = timedelta(hours=1), timedelta(hours=24), timedelta(days=3)
 MANY_FAILURES = 3
 COUNTED_TO = 2_000
 # More than this behind the cursors is not gone through for a number.
@@ -48,7 +51,7 @@ def sources(scene: Scene) -> Finding:
         return Finding("sources", UNKNOWN, says, out_of_reach_yet.hint, facts)
     others = f"; other agents: {', '.join(facts['other_agents'])}" if facts["other_agents"] else ""
     where = " and ".join(listing.sources)
-    says = f"{several(facts['sessions'], 'session')} of agent {config.agent_id} in {where}{others}"
+    says = f"{many(facts['sessions'], 'session')} of agent {config.agent_id} in {where}{others}"
     problems = "; ".join(f"{one.where}: {one.what}" for one in listing.problems)
     if problems:
         return Finding("sources", WARN, f"{says}; {problems}", facts=facts)
@@ -78,26 +81,22 @@ def observer(scene: Scene) -> Finding:
     last, waits = scene.last_run, scene.sessions_waiting
     facts: "dict[str, Any]" = {"last_good_run": f"{last:%Y-%m-%dT%H:%M:%SZ}" if last else ""}
     if last is None:
-        return Finding("observer", WARN, "it has not ended well yet", OBSERVE, facts)
+        return Finding("observer", WARN, "it has not ended well yet", scene.command("observer.py"), facts)
     age = max(timedelta(0), scene.run.now - last)
     facts["age_seconds"] = int(age.total_seconds())
     says = f"it last ended well {in_words(age)} ago"
     if age <= LATE:
         return Finding("observer", OK, says, facts=facts)
     if waits == 0:
-        state = OK if age <= TOO_LATE else WARN
-        return Finding("observer", state, f"{says}; nothing has been said since", facts=facts)
+        says += "; nothing has been said since"
+        if age > LONG_AGO and is_at_work(scene) is False:
+            says += ", but nothing has run it either"
+            return Finding("observer", FAIL, says, scene.command("observer.py"), facts)
+        return Finding("observer", OK if age <= TOO_LATE else WARN, says, facts=facts)
     says += (
-        f"; {several(waits, 'session')} with something new"
-        if waits
-        else "; whether there is more is not known"
+        f"; {many(waits, 'session')} with something new" if waits else "; whether there is more is not known"
     )
-    return Finding("observer", WARN if age <= TOO_LATE else FAIL, says, OBSERVE, facts)
-
-
-def several(number: int, what: str) -> str:
-    """A number of things: "1 session", "2 sessions"."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return Finding("observer", WARN if age <= TOO_LATE else FAIL, says, scene.command("observer.py"), facts)
 
 
 def in_words(age: timedelta) -> str:
@@ -124,13 +123,15 @@ def messages(scene: Scene) -> Finding:
         if pending is None
         else f"{pending}{' and more' if more else ''}"
     )
-    changed = several(len(listing.sessions), "session")
+    changed = many(len(listing.sessions), "session")
     says = f"{covered} are done with, {amount} to be observed, in {changed} with something new"
+    if not pending and not listing.sessions:
+        says = f"{covered} are done with, none waits"
     if out_of_reach:
         return Finding("messages", UNKNOWN, f"{says}; not all seen: {out_of_reach}", out_of_reach.hint, facts)
     stuck = len(scene.state.stuck)
     if stuck:
-        says += f"; {several(stuck, 'piece')} got no answer that could be used, and are asked about again"
+        says += f"; {many(stuck, 'piece')} got no answer that could be used, and are asked about again"
     return Finding("messages", WARN if stuck else OK, says, facts=facts)
 
 
@@ -167,14 +168,15 @@ def failures(scene: Scene) -> Finding:
         f"the observer failed {times} ({state.last_failure}); nothing is lost, the next good run takes it in"
     )
     kind = FAIL if state.failures_in_row >= MANY_FAILURES else WARN
-    return Finding("failures", kind, says, f"{OBSERVE} says what is wrong", facts)
+    todo = f"{scene.command('observer.py')}  # it says what is wrong"
+    return Finding("failures", kind, says, todo, facts)
 
 
 def provisional(scene: Scene) -> Finding:
     """How many lines stand in for an answer that is still to come."""
     number = len(scene.state.provisional)
     says = (
-        f"{several(number, 'line')} stand in for a model's answer, which will replace them"
+        f"{many(number, 'line')} stand in for a model's answer, which will replace them"
         if number
         else "no line waits"
     )
@@ -189,12 +191,12 @@ def bookkeeping(scene: Scene) -> Finding:
     told, todo, states = [], [], [OK]
     if is_damaged(places):
         told.append(f"{places.state} is damaged: the next run keeps it aside and goes by the ledger")
-        todo.append(OBSERVE)
+        todo.append(scene.command("observer.py"))
         states.append(WARN)
     aside = places.state.with_suffix(".damaged")
     if is_there(aside):
         told.append(f"{aside.name} lies beside state.json since {day_of(scene, aside)}")
-        todo.append(f"remove {aside} when all is well")
+        todo.append(f"{shlex.join(['rm', str(aside)])}  # when all is well")
         states.append(WARN)
     if read_bytes(places.calls) and load_calls(places) is None:
         told.append(f"{places.calls} is damaged: what was asked of models today is not known")
@@ -208,6 +210,20 @@ def bookkeeping(scene: Scene) -> Finding:
     if not told:
         return Finding("bookkeeping", OK, "in order")
     return Finding("bookkeeping", worst(*states), "; ".join(told), "; ".join(todo))
+
+
+def damaged_forgetting(scene: Scene) -> str:
+    """What is told of a forgetting that cannot be finished, since no run gets past it; "" for one that can."""
+    from _forget.task import Task
+
+    try:
+        Task.from_json(json.loads(read_bytes(scene.places.forgetting) or b""))
+    except DAMAGED as problem:
+        return (
+            f": {scene.places.forgetting} is damaged ({type(problem).__name__}), and until it is gone no run "
+            "observes or reflects"
+        )
+    return ""
 
 
 def day_of(scene: Scene, path: Path) -> str:
@@ -225,12 +241,16 @@ def unfinished(scene: Scene) -> Finding:
     places = scene.places
     told, todo, states = [], [], [OK]
     if is_there(places.forgetting):
-        told.append("something is forgotten only in part")
-        todo.append(f"{OBSERVE} finishes that before anything else")
-        states.append(WARN)
+        damage = damaged_forgetting(scene)
+        told.append(f"something is forgotten only in part{damage}")
+        helps = shlex.join(["rm", str(places.forgetting)]) + "  # then forget the same once more"
+        todo.append(
+            helps if damage else f"{scene.command('observer.py')}  # finishes that before anything else"
+        )
+        states.append(FAIL if damage else WARN)
     if is_there(places.journal):
         told.append("a run was cut short; the next one finishes what it had begun")
-        todo.append(OBSERVE)
+        todo.append(scene.command("observer.py"))
         states.append(WARN)
     night = kept.newest(make_desk(scene.run))
     if is_there(places.private / "night.json"):
@@ -240,11 +260,11 @@ def unfinished(scene: Scene) -> Finding:
             if agenda
             else "what a night had set out to do is damaged; the next one begins anew"
         )
-        todo.append("python3 scripts/dream_cycle.py run")
+        todo.append(scene.command("dream_cycle.py", "run"))
         states.append(WARN)
     elif night is not None and night.status == kept.OPEN:
         told.append(f"the night of {night.day} was begun and neither validated nor rolled back")
-        todo.append("python3 scripts/dream_cycle.py validate, or rollback")
+        todo.append(f"{scene.command('dream_cycle.py', 'validate')}  # or: rollback")
         states.append(WARN)
     facts = {"begun": len(told)}
     if not told:

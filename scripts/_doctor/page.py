@@ -53,7 +53,9 @@ def headline(findings: "Sequence[Finding]") -> str:
         told.append(f"{counts[UNKNOWN]} that could not be looked at")
     if counts[WARN]:
         told.append(f"{counts[WARN]} worth knowing")
-    well = "all is well" if not (counts[FAIL] or counts[UNKNOWN]) else "not all is well"
+    well = (
+        "not all is well" if counts[FAIL] else "nothing wrong was found" if counts[UNKNOWN] else "all is well"
+    )
     return f"Total Recall: {well}" + (f" ({', '.join(told)})" if told else "")
 
 
@@ -66,6 +68,7 @@ def rows_of(finding: Finding) -> "list[str]":
         initial_indent=start,
         subsequent_indent=" " * len(start),
         break_on_hyphens=False,
+        break_long_words=False,
     ) or [start]
     if finding.todo:
         inside = " " * len(start) + "-> "

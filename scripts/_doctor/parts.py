@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
+from _compat import parse_instant
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.scene import Scene
 from _files import decode, read_bytes
 from _setup import hook, host, schedule, service
 
-SETUP = "python3 scripts/setup.py"
+# So many characters of the observer's log are looked through: a day's runs and more.
+LOG_END = 65_536
 
 
 def gateway_hook(scene: Scene) -> Finding:
@@ -28,7 +32,7 @@ def gateway_hook(scene: Scene) -> Finding:
     kind = {"installed": OK, "missing": WARN, "outdated": WARN}.get(state, FAIL)
     if state == "missing":
         says = "not installed: new sessions begin without memory, and /new may come before the last words are observed"
-    todo = {"outdated": f"{SETUP} --hook, or doctor.py --fix", "installed": ""}.get(state, f"{SETUP} --hook")
+    todo = "" if state == "installed" else scene.command("setup.py", "--hook")
     return Finding("hook", kind, says, todo, facts)
 
 
@@ -51,19 +55,20 @@ def watcher(scene: Scene) -> Finding:
     state, lingers, says = service.look(scene.run)
     runs = is_at_work(scene)
     facts = {"service": state, "at_work": runs, "lingering": lingers}
+    todo = scene.command("setup.py", "--watcher")
     if state == "missing":
         if runs:
             return Finding(
                 "watcher", OK, "at work, started by hand or by another service manager", facts=facts
             )
         says = "not installed: busy conversations are observed only when cron's turn comes"
-        return Finding("watcher", WARN, says, f"{SETUP} --watcher", facts)
+        return Finding("watcher", WARN, says, todo, facts)
     if state == "outdated":
-        return Finding("watcher", WARN, says, f"{SETUP} --watcher, or doctor.py --fix", facts)
+        return Finding("watcher", WARN, says, todo, facts)
     if state == "stopped":
         if runs:
-            return Finding("watcher", WARN, "at work, but not as the service", f"{SETUP} --watcher", facts)
-        return Finding("watcher", FAIL, says, f"{SETUP} --watcher", facts)
+            return Finding("watcher", WARN, "at work, but not as the service", todo, facts)
+        return Finding("watcher", FAIL, says, todo, facts)
     if lingers is False:
         return Finding("watcher", WARN, "running, until you log out", service.linger_command(), facts)
     return Finding("watcher", OK, says, facts=facts)
@@ -95,11 +100,38 @@ def cron(scene: Scene) -> Finding:
     state, says = schedule.look(scene.run)
     kind = {"openclaw": OK, "system": OK, "unknown": UNKNOWN}.get(state, WARN)
     todo = {
-        "both": f"{SETUP} --uninstall, then --cron of your choice",
-        "missing": f"{SETUP} --cron openclaw, or --cron system",
-        "outdated": f"{SETUP} --cron as it was, or doctor.py --fix",
-        "unknown": "start the gateway: openclaw gateway start",
+        "both": f"{scene.command('setup.py', '--uninstall')}  # then --cron of your choice",
+        "missing": f"{scene.command('setup.py', '--cron', 'openclaw')}  # or: --cron system",
+        "outdated": scene.command("doctor.py", "--fix"),
+        "unknown": "openclaw gateway start"
+        if host.find("openclaw")
+        else "look again where `openclaw` is in PATH",
     }.get(state, "")
     if state == "missing":
         says = "nothing is scheduled: no observer every 15 minutes, no night"
     return Finding("cron", kind, says, todo, {"scheduled": state})
+
+
+def judged_together(scene: Scene, findings: "Sequence[Finding]") -> "list[Finding]":
+    """The findings; that nothing runs by the clock is a fault where no watcher runs either."""
+    facts = {one.name: one.facts for one in findings}
+    nothing = facts.get("cron", {}).get("scheduled") == "missing"
+    watched = facts.get("watcher", {})
+    unwatched = watched.get("service") in ("missing", "stopped") and not watched.get("at_work")
+    if not (scene.is_begun and nothing and unwatched) or is_run_by_others(scene):
+        return list(findings)
+    says = "nothing is scheduled and no watcher runs: what is said from now on is not observed"
+    return [one._replace(state=FAIL, says=says) if one.name == "cron" else one for one in findings]
+
+
+def is_run_by_others(scene: Scene) -> bool:
+    """Whether some other scheduler has run the observer within the last hour, by its log: it need not be one that setup
+    knows."""
+    log = decode(read_bytes(scene.config.logs_dir / "observer.log") or b"")[-LOG_END:]
+    began = scene.run.now - timedelta(hours=1)
+    moments = (
+        parse_instant(line.partition(" ")[0], scene.config.zone)
+        for line in log.splitlines()
+        if '"trigger":"cron"' in line or '"trigger":"watcher"' in line
+    )
+    return any(moment is not None and moment >= began for moment in moments)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
-from _compat import stamp
+from _compat import parse_instant, stamp
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.scene import Scene
 from _errors import RefusedError
@@ -16,7 +17,6 @@ from _observations import count_words, estimate_tokens, is_date, parse_log
 if TYPE_CHECKING:
     from _account import Account, Fault, Files
 
-NIGHT = "python3 scripts/dream_cycle.py"
 SHOWN = 5
 # What a person or another program did to the files: the next night tells the ledger of it.
 _BY_HAND = ("gone", "two_states", "live_unknown", "archive_unknown", "live_twice")
@@ -41,7 +41,8 @@ def size(scene: Scene) -> Finding:
     )
     if tokens <= config.dream_token_target and words <= config.reflect_over_words:
         return Finding("size", OK, says, facts=facts)
-    todo = "python3 scripts/reflector.py --force" if words > config.reflect_over_words else f"{NIGHT} run"
+    reflects = words > config.reflect_over_words
+    todo = scene.command("reflector.py", "--force") if reflects else scene.command("dream_cycle.py", "run")
     return Finding("size", WARN, says, todo, facts)
 
 
@@ -49,7 +50,10 @@ def reflection(scene: Scene) -> Finding:
     """When the log was last reflected on."""
     state = scene.state
     facts = {"reflected_at": state.reflected_at, "words_then": state.reflected_words}
-    says = f"the last one was at {state.reflected_at}" if state.reflected_at else "none yet"
+    moment = parse_instant(state.reflected_at, scene.config.zone)
+    says = (
+        f"the last one was on {moment.astimezone(scene.config.zone):%Y-%m-%d %H:%M}" if moment else "none yet"
+    )
     if state.reflect_from:
         says += "; one stopped midway, and goes on with the next run"
     return Finding("reflection", OK, says, facts={**facts, "midway": bool(state.reflect_from)})
@@ -73,7 +77,7 @@ def night(scene: Scene) -> Finding:
         )
         says += f"{metrics['tokens_after']} after"
     if metrics.get("validation_passed") is False:
-        todo = f"see {logs / f'{day}.md'}"
+        todo = shlex.join(["less", str(logs / f"{day}.md")])
         return Finding("night", WARN, f"{says}; it did not pass its own checks", todo, facts)
     return Finding("night", OK, says, facts=facts)
 
@@ -117,7 +121,7 @@ def ledger(scene: Scene) -> Finding:
         return Finding("ledger", UNKNOWN, "memory was written to meanwhile", "look again in a moment", facts)
     if is_there(places.journal):
         says += "; a run was cut short, so not all may be filed"
-        return Finding("ledger", UNKNOWN, says, "python3 scripts/observer.py, then look again", facts)
+        return Finding("ledger", UNKNOWN, says, f"{scene.command('observer.py')}  # then look again", facts)
     state, told, todo = _judged(scene, files, account, damaged)
     return Finding("ledger", state, f"{says}; {told}", todo, facts)
 
@@ -131,23 +135,24 @@ def _judged(scene: Scene, files: "Files", account: "Account", damaged: int) -> "
     if fresh and [one.kind for one in account.faults] == ["no_ledger"]:
         return OK, "this edition has written nothing yet", ""
     first = "; ".join(f"{one.id or one.where}: {one.kind}" for one in account.faults[:SHOWN])
-    told = f"{len(account.faults)} do not add up ({first})" if account.faults else ""
+    number = len(account.faults)
+    told = f"{number} do{'es' if number == 1 else ''} not add up ({first})" if number else ""
     if damaged:
         told += f"{'; ' if told else ''}{damaged} lines of the ledger cannot be read"
+    accept = scene.command("dream_cycle.py", "account", "--accept")
     vanished = mend(files, iso(scene.run.now)).gone
     if vanished:
-        todo = f"restore a backup; or, if they were deleted on purpose: {NIGHT} account --accept"
+        todo = f"restore a backup; or, if they were deleted on purpose: {accept}"
         return FAIL, told, todo
     ours = [
         one for one in account.faults if not (one.kind == "no_ledger" and fresh or _is_of_others(one, files))
     ]
     if damaged or any(one.kind not in _BY_HAND for one in ours):
-        return FAIL, told, f"{NIGHT} account says what helps"
-    return (
-        WARN,
-        f"{told}: done by hand or by another edition; nights go on",
-        "recall.py explain ID tells more",
-    )
+        return FAIL, told, f"{scene.command('dream_cycle.py', 'account')}  # says what helps"
+    by_hand = f"{told}: done by hand or by another edition; nights go on"
+    if any(one.kind == "gone" for one in ours):
+        return WARN, by_hand, f"{accept}  # if they were deleted on purpose"
+    return WARN, by_hand, f"{scene.command('dream_cycle.py', 'account')}  # says what helps"
 
 
 def _is_of_others(fault: "Fault", files: "Files") -> bool:
@@ -178,7 +183,7 @@ def proposals(scene: Scene) -> Finding:
     waiting = sum(one.status == WAITING for one in staged(folder))
     if not waiting:
         return Finding("proposals", OK, "none waits", facts={"waiting": 0})
-    todo = "python3 scripts/staging_review.py list"
+    todo = scene.command("staging_review.py", "list")
     return Finding("proposals", OK, f"{waiting} wait for your word", todo, {"waiting": waiting})
 
 
@@ -210,7 +215,9 @@ def older_edition(scene: Scene) -> Finding:
         return Finding("older_edition", OK, "no traces", facts=facts)
     says = f"{', '.join(told)}; all is kept and read"
     if would_go:
-        todo = "python3 scripts/observer.py --clean --dry-run shows what a clean-up would take out"
+        todo = (
+            f"{scene.command('observer.py', '--clean', '--dry-run')}  # shows what a clean-up would take out"
+        )
         return Finding("older_edition", WARN, says, todo, facts)
     return Finding("older_edition", OK, says, facts=facts)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from _cli import Run
+from _cli import Run, called_script
 from _config import Config
 from _doctor.ours import Ours, look_at_ours
 from _errors import ConfigError, SourceError, StorageError, TotalRecallError
 from _files import decode, is_there, read_bytes
-from _setup import Packages
+from _setup import Packages, memory
+from _setup.commands import SKILL
 from _state import Places, State, last_good_run, load_state
 
 if TYPE_CHECKING:
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
 
     from _settle import Work
     from _transcripts import Listing
+
+
+# Where memory and transcripts are: what a command has to be given again.
+_GIVEN = ("OPENCLAW_AGENT_ID", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "MEMORY_DIR", "SESSIONS_DIR")
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,20 @@ class Scene:
     def config(self) -> Config:
         """The settings that hold."""
         return self.run.config
+
+    def command(self, script: str, *words: str) -> str:
+        """How to run a layer for this memory, for a shell: as this look was called, with what was given to it."""
+        config = self.config
+        called = called_script("doctor")
+        folder = Path(os.path.abspath(called)).parent if called else SKILL / "scripts"
+        given = [f"{name}={config.values[name]}" for name in _GIVEN if config.origins[name] == "environment"]
+        workspace = (
+            []
+            if config.origins["OPENCLAW_WORKSPACE"] == "default"
+            else ["--workspace", str(config.workspace)]
+        )
+        told = [*(["env", *given] if given else []), "python3", str(folder / script), *words, *workspace]
+        return shlex.join(told)
 
     @cached_property
     def places(self) -> Places:
@@ -63,6 +85,13 @@ class Scene:
     def ours(self) -> Ours:
         """Every file and folder of ours."""
         return look_at_ours(self.config, self.run.now)
+
+    @cached_property
+    def lacking_folders(self) -> "list[Path]":
+        """Which of the folders that setup makes are missing, where it has been run; memory's own are told elsewhere."""
+        if not os.path.isdir(self.config.private_dir):
+            return []
+        return [folder for folder in memory.folders(self.config) if not os.path.lexists(folder)]
 
     @cached_property
     def everything(self) -> "Listing":

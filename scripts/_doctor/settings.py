@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import sys
 from datetime import timedelta
+from pathlib import Path
+from typing import Optional
 
 from _compat import epoch_ms
-from _config import DEFAULTS, Config, presentable
+from _config import DEFAULTS, SECRET_VARIABLES, Config, presentable
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.ours import described, named
 from _doctor.scene import Scene
@@ -16,7 +20,6 @@ from _files import free_bytes, is_there
 from _ledger import highest_given
 from _setup import place_in_words
 
-SETUP = "python3 scripts/setup.py"
 FULL_BYTES, NEARLY_FULL_BYTES = 10_000_000, 100_000_000
 CLOCK_MARGIN = timedelta(minutes=5)
 
@@ -33,7 +36,7 @@ def packages(scene: Scene) -> Finding:
     facts = {"python": version, "place": found.place, "lacking": lacking}
     if found.place == "missing":
         says = f"Python {version} ({sys.executable}) lacks {', '.join(lacking)}"
-        return Finding("packages", FAIL, says, SETUP, facts)
+        return Finding("packages", FAIL, says, scene.command("setup.py"), facts)
     says = f"Python {version}; the packages are in {place_in_words(found.place)}"
     return Finding("packages", OK, says, facts=facts)
 
@@ -56,7 +59,8 @@ def configuration(scene: Scene) -> Finding:
         if config.origins[name] == "environment"
         and name not in ("OPENCLAW_WORKSPACE", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME", "TZ")
     ]
-    says = f"{len(given)} variables are set" if given else "nothing is set, so the defaults hold"
+    number = "1 variable is" if len(given) == 1 else f"{len(given)} variables are"
+    says = f"{number} set" if given else "nothing is set, so the defaults hold"
     if of_shell:
         says += f"; cron and services do not see those of this shell: {', '.join(of_shell)}"
         return Finding("configuration", WARN, says, f"write them into {config.workspace / '.env'}", facts)
@@ -84,20 +88,21 @@ def memory(scene: Scene) -> Finding:
         return Finding("memory", FAIL, f"{folder} is in the way: it is not a folder", "move it away")
     if not scene.is_begun:
         says = f"nothing is set up yet: there is no memory in {folder}"
-        return Finding("memory", FAIL, says, SETUP)
+        return Finding("memory", FAIL, says, scene.command("setup.py"))
     lacking = [path for path in (private, log) if not there[path]]
     if lacking == [log] and not highest_given(scene.places.ledger):
         return Finding("memory", OK, f"in {folder}; nothing has been noted yet")
     if lacking:
-        todo = SETUP
+        todo = scene.command("setup.py")
         if there[private] and is_there(scene.places.ledger):
-            todo = f"put observations.md back from {scene.places.backups}, or begin anew: {SETUP}"
+            todo = f"put observations.md back from {scene.places.backups}, or begin anew: {todo}"
         return Finding("memory", FAIL, f"missing: {named(lacking)}", todo)
     shut = [path for path in (folder, private) if not os.access(path, os.R_OK | os.W_OK | os.X_OK)]
     shut += [log] if not os.access(log, os.R_OK | os.W_OK) else []
     if shut:
         says = "; ".join(f"cannot be read and written: {described(path)}" for path in shut)
-        return Finding("memory", FAIL, says, f"check who owns it and its mode: ls -ld '{shut[0]}'")
+        todo = f"{shlex.join(['ls', '-ld', str(shut[0])])}  # who owns it, and its mode"
+        return Finding("memory", FAIL, says, todo)
     return Finding("memory", OK, f"in {folder}")
 
 
@@ -110,12 +115,47 @@ def permissions(scene: Scene) -> Finding:
         return Finding("permissions", UNKNOWN, says, "make it readable for this user", facts)
     if ours.foreign:
         says = f"another user owns {named(ours.foreign)}"
-        todo = f"sudo chown -R {os.geteuid()} '{scene.config.memory_dir}' '{scene.config.logs_dir}'"
+        places = (str(scene.config.memory_dir), str(scene.config.logs_dir))
+        todo = shlex.join(["sudo", "chown", "-R", str(os.geteuid()), *places])
         return Finding("permissions", WARN, says, todo, facts)
+    told: "list[str]" = []
+    todos: "list[str]" = []
     if ours.loose:
-        says = f"others may read {len(ours.loose)} of our files and folders: {named(ours.loose)}"
-        return Finding("permissions", WARN, says, "python3 scripts/doctor.py --fix", facts)
+        told.append(f"others may read {len(ours.loose)} of our files and folders: {named(ours.loose)}")
+        todos.append(scene.command("doctor.py", "--fix"))
+    open_keys = [path for path in keys_in(scene.config) if is_open(path)]
+    if open_keys:
+        told.append(f"others may read a key in {named(open_keys)}")
+        todos.append(shlex.join(["chmod", "600", *map(str, open_keys)]))
+    if is_open(scene.config.memory_dir):
+        told.append(
+            f"others may look into {scene.config.memory_dir}, where the agent's own notes lie as well"
+        )
+        todos.append(shlex.join(["chmod", "700", str(scene.config.memory_dir)]))
+    facts["keys_readable_by_others"] = len(open_keys)
+    if told:
+        return Finding("permissions", WARN, "; ".join(told), "; ".join(todos), facts)
     return Finding("permissions", OK, "folders 0700, files 0600", facts=facts)
+
+
+def keys_in(config: Config) -> "list[Path]":
+    """The files that a key comes from."""
+    origins = dict.fromkeys(config.origins[name] for name in SECRET_VARIABLES)
+    return [Path(origin) for origin in origins if os.path.isabs(origin)]
+
+
+def is_open(path: Path) -> bool:
+    """Whether others than its owner may do something with it; what is not there is not."""
+    found = mode_of(path)
+    return found is not None and bool(found & 0o077)
+
+
+def mode_of(path: Path) -> Optional[int]:
+    """The mode of what stands at a path; None where nothing can be seen. Raises OSError but for what is not there."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return None
 
 
 def files(scene: Scene) -> Finding:
@@ -133,10 +173,13 @@ def files(scene: Scene) -> Finding:
         todo.append("rename them to .md.bak, or move them away")
     if ours.leftovers:
         told.append(f"left behind by runs that were killed: {named(ours.leftovers)}")
-        todo.append("python3 scripts/doctor.py --fix")
+        todo.append(scene.command("doctor.py", "--fix"))
+    if scene.lacking_folders:
+        told.append(f"missing: {named(scene.lacking_folders)}")
+        todo.append(scene.command("doctor.py", "--fix"))
     if told:
         state = UNKNOWN if ours.unseen else WARN
-        return Finding("files", state, "; ".join(told), "; ".join(todo), facts)
+        return Finding("files", state, "; ".join(told), "; ".join(dict.fromkeys(todo)), facts)
     return Finding("files", OK, "nothing left over, nothing out of place", facts=facts)
 
 
@@ -146,7 +189,8 @@ def disk(scene: Scene) -> Finding:
         path for path in (scene.config.memory_dir, *scene.config.memory_dir.parents) if os.path.isdir(path)
     )
     free = free_bytes(place)
-    says, facts = f"{free // 1_000_000} MB free", {"free_bytes": free}
+    amount = f"{free // 1_000_000} MB" if free < 10_000_000_000 else f"{free // 1_000_000_000} GB"
+    says, facts = f"{amount} free", {"free_bytes": free}
     if free >= NEARLY_FULL_BYTES:
         return Finding("disk", OK, says, facts=facts)
     state = FAIL if free < FULL_BYTES else WARN

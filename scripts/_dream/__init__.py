@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from _dream.aging import Aged, age_log
 from _dream.chunks import chunk_from, finding_of
-from _dream.counting import counted
 from _dream.notes import Night, Note, highest_in, names_for, read_notes
 from _dream.plan import Plan, hooked_id, most_new_hooks, plan, room_for_hooks
 from _dream.size import leaving_with, without
@@ -25,7 +24,6 @@ __all__ = [
     "Verdict",
     "age_log",
     "chunk_from",
-    "counted",
     "decayed",
     "finding_of",
     "highest_in",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from _dream.counting import counted
+from _counting import many
 from _dream.notes import Note
 from _dream.weight import impact, threshold
 
@@ -50,5 +50,5 @@ def _by_age(note: Note, what: str, days: float) -> Verdict:
         return Verdict(note, ARCHIVE, f"{what}: goes at once")
     if note.age_days is None:
         return Verdict(note, KEEP, "nothing says when it was said")
-    verdict, stays = ARCHIVE if note.age_days >= days else KEEP, counted(days, "day")
-    return Verdict(note, verdict, f"{what}: stays {stays}, is {counted(note.age_days, 'day')} old")
+    verdict, stays = ARCHIVE if note.age_days >= days else KEEP, many(days, "day")
+    return Verdict(note, verdict, f"{what}: stays {stays}, is {many(note.age_days, 'day')} old")

@@ -228,8 +228,8 @@ def _line_of(entries: "Sequence[Entry]", position: int) -> int:
 
 
 def _judge_changed(told: Account, base: str, current: str, after: "Sequence[Entry]", night: Night) -> None:
-    """What stays, stays to the letter, its metadata included: only its weight may be what age has made of it. Of date
-    lines, which are judged nowhere else, there may be no other ones."""
+    """What stays, stays to the letter, its metadata included: only its weight may be what age has made of it. Of bare
+    date lines, which are judged nowhere else, there may be no other ones."""
     allowed: "set[tuple[tuple[str, ...], str]]" = set()
     days: "set[str]" = set()
     for text in (base, current, age_log(base, night).log):
@@ -239,7 +239,7 @@ def _judge_changed(told: Account, base: str, current: str, after: "Sequence[Entr
     seen: "set[str]" = set()
     line = 1
     for entry in after:
-        if entry.kind == "date" and without_ends(entry) not in days:
+        if entry.kind == "date" and not says_something(entry) and without_ends(entry) not in days:
             told.problems.append(f"line {line}: it is not from the log")
         name = entry.observation.id if entry.observation else ""
         if name and name in seen:

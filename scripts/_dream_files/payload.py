@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional
 
 import _cli
-from _dream.counting import counted
+from _counting import many
 from _errors import ConfigError, MissingPackage, PayloadError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def refuse(faults: "set[tuple[str, str]]") -> None:
         more = f"; the first {MAX_FAULTS} are listed" if len(faults) > MAX_FAULTS else ""
         first = f"{ordered[0][0] or 'the payload'}: {ordered[0][1]}"
         raise PayloadError(
-            f"{counted(len(faults), 'fault')} in the payload{more}, beginning with {first}", ordered, _HINT
+            f"{many(len(faults), 'fault')} in the payload{more}, beginning with {first}", ordered, _HINT
         )
 
 

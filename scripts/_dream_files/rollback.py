@@ -2,8 +2,8 @@
 
 Files that were not there go away again. A line that was added to the log meanwhile, by the observer or by a person, is
 appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not, and neither is what
-others made of lines that come back. Where a person has reworded an observation, the new words stay. What the files were
-before the rollback is kept beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other
+others made of lines that come back. Where a person has reworded an observation, the new words stay, and what a person
+deleted stays deleted once the ledger says so (`account --accept`). What the files were before the rollback is kept beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other
 file, and no repository.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Optional
 from _account import LEAVES
 from _archive import read_archived, render_archived
 from _cli import Result
-from _dream.size import HOOKS_HEADING
+from _dream.size import HOOKS_HEADING, without
 from _dream_files import kept
 from _dream_files.desk import ROLLBACK, Desk, inside
 from _dream_files.kept import Snapshot
@@ -52,8 +52,11 @@ def rollback(desk: Desk, force: bool = True) -> Result:
         made = _made_of(desk, base, current)
         reworded = _reworded(base, current)
         late = _added_by_others(base, current, made | set(reworded))
-        again = _deleted_by_hand(desk, base, current)
-        new = "\n".join(one.raw for entry in parse_log(base) for one in reworded.get(id_of(entry), [entry]))
+        last = _last_events(desk)
+        gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
+        accepted = {name for name in gone if last.get(name) == "forgotten"}
+        old = parse_log(_without_ids(base, accepted))
+        new = "\n".join(one.raw for entry in old for one in reworded.get(id_of(entry), [entry]))
         new = with_entries(new, late) if late else new
         rows = _rows(desk, made, new)
         restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
@@ -62,7 +65,8 @@ def rollback(desk: Desk, force: bool = True) -> Result:
             "restored": len(restored),
             "added_since": len(late),
             "reworded_since": sorted(reworded),
-            "deleted_since": again,  # and back now
+            "deleted_since": sorted(name for name in gone if last.get(name) not in LEAVES),  # and back now
+            "stays_deleted": sorted(accepted),
         }
         if desk.pretends:
             return Result("skipped", desk.pretends, facts)
@@ -122,11 +126,16 @@ def says(entry: Entry) -> "tuple[str, ...]":
     return key_of(entry)[2:]
 
 
-def _deleted_by_hand(desk: Desk, base: str, current: str) -> "list[str]":
-    """The ids that are gone from the log and that nothing has accounted for: they come back, and are told."""
-    gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
-    said = {str(row.get("id", "")): str(row.get("e")) for row in read_ledger(desk.places.ledger)}
-    return sorted(name for name in gone if said.get(name) not in LEAVES)
+def _last_events(desk: Desk) -> "dict[str, str]":
+    """By id, the last that the ledger says of it."""
+    return {str(row.get("id", "")): str(row.get("e")) for row in read_ledger(desk.places.ledger)}
+
+
+def _without_ids(log: str, names: "set[str]") -> str:
+    """The log without the observations of these ids."""
+    entries = parse_log(log)
+    gone = [position for position, entry in enumerate(entries) if id_of(entry) in names - {""}]
+    return without(entries, gone) if gone else log
 
 
 def _added_by_others(base: str, current: str, made: "set[str]") -> "list[Entry]":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from _cli import Result
-from _dream.counting import counted
+from _counting import many
 from _dream_files.archive import archived, plain
 from _dream_files.desk import SHELVES, Desk
 from _dream_files.payload import check, read_payload, refuse
@@ -74,7 +74,7 @@ def check_proposal(desk: Desk, proposal: Proposal) -> None:
     never = [one for one in proposal.evidence if not _was_said(one, said)]
     if never:
         raise RefusedError(
-            f"in no observation of its day: {len(never)} of {counted(len(proposal.evidence), 'evidence quote')}",
+            f"in no observation of its day: {len(never)} of {many(len(proposal.evidence), 'evidence quote')}",
             "quote the observations word for word, with the date that they have",
         )
 

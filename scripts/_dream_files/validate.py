@@ -212,7 +212,7 @@ def _as_planned_for(desk: Desk, base: str, log: str, held_back: "frozenset[str]"
         position
         for position, entry in enumerate(entries)
         if says_something(entry)
-        and entry.kind != "hook"
+        and entry.kind not in ("hook", "date")  # a day taken out would give what is below it another one
         and (without_ends(entry) not in known or entry_ids([entry]) & held_back)
         and entry.raw.strip() != HOOKS_HEADING
     ]

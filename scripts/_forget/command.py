@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from _cli import Result, Run, many
+from _cli import Result, Run
+from _counting import many
 from _dream_files import Desk, make_desk
 from _errors import UsageError
 from _files import is_there

@@ -12,6 +12,8 @@ from _dream import hooked_id, without
 from _forget.order import Order, ids_present
 from _observations import HEAD, Entry, parse_log
 from _staging import parse_proposal
+from _state import says_something
+from _state.redraft import bare_day
 
 # What a file becomes; None: it goes as a whole.
 Scrubber = Callable[[str, Order], Optional[str]]
@@ -24,14 +26,17 @@ _HEAD_LINES = frozenset(HEAD.split("\n"))
 
 
 def log(text: str, order: Order) -> str:
-    """A log without the entries that are about it: observations, hook lines, remarks."""
+    """A log without the entries that are about it: observations, hook lines, remarks. Of a date line the day stays,
+    which what stands below it needs."""
     entries = parse_log(text)
     gone = going(entries, order)
-    return without(entries, gone) if gone else text
+    days = {position for position in gone if entries[position].kind == "date"}
+    left = [Entry(bare_day(e.raw), e.kind) if place in days else e for place, e in enumerate(entries)]
+    return without(left, gone - days) if gone else text
 
 
 def going(entries: "Sequence[Entry]", order: Order) -> "set[int]":
-    """The positions of the entries of a log that go."""
+    """The positions of the entries of a log that go, or, where they are date lines, go but for their day."""
     gone = {position for position, entry in enumerate(entries) if takes(entry, order)}
     loose = [entry.raw if entry.kind == "other" else "" for entry in entries]
     return gone | _halves(loose, gone, order)
@@ -51,8 +56,8 @@ def _halves(texts: "Sequence[str]", gone: "set[int]", order: Order) -> "set[int]
 
 
 def takes(entry: Entry, order: Order) -> bool:
-    """Whether an entry of a log goes."""
-    if entry.kind == "date" or entry.raw in _HEAD_LINES or not entry.raw.strip():
+    """Whether an entry of a log goes, or what it says beside its day."""
+    if not says_something(entry) or entry.raw in _HEAD_LINES:
         return False
     name = entry.observation.id if entry.observation else hooked_id(entry)
     return name in order.ids or order.has(entry.raw)

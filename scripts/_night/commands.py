@@ -5,7 +5,8 @@ from __future__ import annotations
 import _cli
 from _account import account_of, mend, read_files
 from _cli import Result
-from _dream import age_log, counted
+from _counting import many
+from _dream import age_log
 from _dream_files.desk import Desk
 from _errors import RefusedError
 from _memory import iso
@@ -60,8 +61,8 @@ def account(desk: Desk, accept: bool = False) -> Result:
     if found.is_whole:
         return Result("ok", "whole", facts)
     kinds = sorted({one.kind for one in found.faults})
-    many = counted(len(found.faults), "observation does not", "observations do not")
-    problem = RefusedError(f"{many} add up: {', '.join(kinds)}", _hint(kinds))
+    faults = many(len(found.faults), "observation does not", "observations do not")
+    problem = RefusedError(f"{faults} add up: {', '.join(kinds)}", _hint(kinds))
     return _cli.failed(problem, facts)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from _dream import counted, hooked_id, impact
+from _counting import many
+from _dream import hooked_id, impact
 from _dream_files import write_log, write_metrics
 from _dream_files.desk import Desk
 from _files import read_bytes
@@ -182,7 +183,7 @@ def sentences(
     left, stay = len(gone), agenda.observations - len(gone)
     verb = "left" if is_done else "would leave"
     told = [
-        f"of {counted(agenda.observations, 'observation')} {left} {verb} the log for the archive, {stay} stay; "
+        f"of {many(agenda.observations, 'observation')} {left} {verb} the log for the archive, {stay} stay; "
         f"{agenda.tokens_before} tokens before, {tokens} after"
     ]
     why = Counter(_why_it_leaves(going) for going in agenda.going if going.id in gone)

@@ -39,11 +39,11 @@ def after_backfill(state: State, start_ms: int) -> State:
 def after_run(state: State, failed: str, good_at: str) -> State:
     """The state with failures in a row counted, so that a dead observer cannot stay silent.
 
-    `failed` is the code of what stopped the run, "" for nothing; `good_at` the moment of a run that could look
-    everywhere, "" for another.
+    `failed` is the code of what stopped the run or could not be looked at, "" for nothing; `good_at` the moment of a
+    run that could look everywhere and has something to keep, "" for another.
     """
     if failed:
         return state._replace(failures_in_row=state.failures_in_row + 1, last_failure=failed)
-    if good_at and state.failures_in_row:
+    if good_at:
         return state._replace(failures_in_row=0, last_failure="", last_good_run=good_at)
     return state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from _answer import EXTRACTOR
+from _counting import and_many, many
 from _settle import Work
 
 PROBLEMS_SHOWN = 10
@@ -46,7 +47,7 @@ def summary(work: Work, covered: int) -> str:
     """The sentence for a person."""
     if not covered:
         if standing(work):
-            return f"{standing(work)} provisional observations written to {work.places.observations}"
+            return f"{many(standing(work), 'provisional observation')} written to {work.places.observations}"
         if work.counts.get("replayed"):
             return f"what a run that was cut short had begun is in {work.places.observations} now"
         return "nothing new was said" + left_alone(work)
@@ -56,7 +57,8 @@ def summary(work: Work, covered: int) -> str:
         why = "" if chosen else "; no key and no LLM_BASE_URL is set"
         how = f" (chosen by the built-in extractor{why})"
     written = work.counts.get("observations_written", 0) + standing(work)
-    return f"{covered} messages covered, {written} observations written to {work.places.observations}{how}"
+    messages, observations = many(covered, "message"), many(written, "observation")
+    return f"{messages} covered, {observations} written to {work.places.observations}{how}"
 
 
 def left_alone(work: Work) -> str:
@@ -64,4 +66,7 @@ def left_alone(work: Work) -> str:
     older = work.counts.get("sessions_older", 0), work.counts.get("read_before", 0)
     if not any(older):
         return ""
-    return f"; {older[0]} sessions and {older[1]} messages lie before the first run's window: --backfill takes them in"
+    lie = "lies" if sum(older) == 1 else "lie"
+    them = "it" if sum(older) == 1 else "them"
+    told = and_many((older[0], "session"), (older[1], "message"))
+    return f"; {told} {lie} before the first run's window: --backfill takes {them} in"

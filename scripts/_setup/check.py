@@ -8,7 +8,7 @@ from typing import Any
 
 import _cli
 from _cli import Result, Run
-from _config import Config
+from _config import Config, presentable, presentable_model
 from _errors import ConfigError, TotalRecallError
 from _setup import hook, schedule, service
 
@@ -63,4 +63,4 @@ def who_reads(config: Config) -> str:
     if config.provider == "openclaw":
         return "OpenClaw's own model (openclaw infer model run)"
     key = "with a key" if config.api_key else "without a key"
-    return f"{config.observer_models[0]} at {config.base_url}, {key}"
+    return f"{presentable_model(config.observer_models[0])} at {presentable(config, 'LLM_BASE_URL')}, {key}"

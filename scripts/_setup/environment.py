@@ -21,6 +21,7 @@ from pathlib import Path
 
 from _compat import sha256_hex
 from _config import environment_copy
+from _counting import many
 from _errors import BusyError, ConfigError, TotalRecallError
 from _files import private_folder, read_bytes, replace_file
 from _setup.packages import Requirement
@@ -85,7 +86,7 @@ def make(folder: Path, requirements: Path, wanted: Sequence[Requirement], say: C
         if is_in_order(folder, content, wanted):
             return False
         _clear(folder.parent)
-        say(f"setup: installing {len(wanted)} packages into {folder}; this takes a minute or less")
+        say(f"setup: installing {many(len(wanted), 'package')} into {folder}; this takes a minute or less")
         _build(folder, requirements, wanted)
     return True
 

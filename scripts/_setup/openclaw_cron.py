@@ -246,9 +246,12 @@ def warn_of_doubles(run: Run, job: Declared, there: "Sequence[Mapping[str, Any]]
 
 
 def uninstall(run: Run, every: "Sequence[Known]") -> Outcome:
-    """Remove our jobs."""
+    """Remove our jobs. Without `openclaw` nobody can tell whether there are any."""
     if host.find("openclaw") is None:
-        return Outcome("unchanged")
+        names = ", ".join(dict.fromkeys(known.name for known in every))
+        return Outcome(
+            "unknown", {"hint": f"where `openclaw` is in PATH: setup.py --uninstall; the jobs: {names}"}
+        )
     removed = []
     for one in all_jobs():
         if any(is_ours(one, known) for known in every):

@@ -12,7 +12,8 @@ from _errors import ConfigError, TotalRecallError
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one part ended. `state` is "done", "unchanged", "would_change" or "failed"."""
+    """How one part ended. `state` is "done", "unchanged", "would_change", "unknown" (nobody could be asked) or
+    "failed"."""
 
     state: str
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -126,7 +126,7 @@ def look(run: Run) -> "tuple[str, str]":
     block = crontab.block_lines(run.config) if host.find("crontab") else None
     declared_there, unknown = [], ""
     try:
-        declared_there = openclaw_cron.ours_there(known_ever(run.config)) if host.find("openclaw") else []
+        declared_there = openclaw_cron.ours_there(known_ever(run.config))
     except ConfigError as problem:
         unknown = str(problem)
     if block is not None and block != system_lines(run.config):

@@ -16,6 +16,7 @@ from typing import Any, Optional
 import _cli
 from _cli import Result, Run
 from _config import SECRET_VARIABLES, Config, environment_copy
+from _counting import many
 from _errors import ConfigError, TotalRecallError
 from _files import decode, private_folder, read_bytes
 from _observations import HIGH, LOW, MEDIUM, Observation, observations_in, parse_log
@@ -45,7 +46,7 @@ class Source:
         """For sentences."""
         if self.kind == "sample":
             return "the sample conversation that comes with the skill"
-        past = f"the last {self.days} days of " if self.days else ""
+        past = f"the last {many(self.days, 'day')} of " if self.days else ""
         return f"{past}the OpenClaw sessions in {self.sessions_dir}"
 
 
@@ -231,7 +232,9 @@ def show(run: Run, source: Source, found: "Sequence[Observation]", facts: Mappin
             run.say(f"   {when:<16}  {one.text}  ({one.type})")
         if len(group) > SHOWN_AT_MOST[mark]:
             run.say(f"   ... and {len(group) - SHOWN_AT_MOST[mark]} more in the file")
-    run.say(f"\n{facts['messages']} messages read, {len(found)} observations, from {source.in_words}.")
+    run.say(
+        f"\n{many(facts['messages'], 'message')} read, {many(len(found), 'observation')}, from {source.in_words}."
+    )
     if found:
         run.say(f"They are in {facts['observations_path']}; your own memory was not touched.")
     run.say(f"To throw the trial away: rm -r {facts['folder']}")

@@ -23,7 +23,12 @@ def uninstall(run: Run) -> Result:
         ),
     )
     for name, outcome in outcomes.items():
-        said = {"done": "removed", "unchanged": "nothing there", "would_change": "would be removed"}
+        said = {
+            "done": "removed",
+            "unchanged": "nothing there",
+            "would_change": "would be removed",
+            "unknown": f"could not look: there is no program `openclaw` in PATH ({outcome.facts.get('hint')})",
+        }
         if outcome.state in said:
             run.say(f"setup: {name}: {said[outcome.state]}")
     facts = {

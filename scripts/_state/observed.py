@@ -109,9 +109,6 @@ def _after(state: State, change: Commit) -> State:
     return new._replace(
         provisional={name: found for name, found in state.provisional.items() if name not in going},
         stuck={name: times for name, times in state.stuck.items() if name not in uids},
-        failures_in_row=0,
-        last_failure="",
-        last_good_run=change.at,
         last_hash=change.last_hash,
     )
 

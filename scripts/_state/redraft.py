@@ -6,11 +6,14 @@ metadata has changed (an id, a lowered importance) is still the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from _observations import Entry, children_of, last_heading, parse_log
 
 Key = tuple[str, ...]
+
+_DAY = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}")
 
 
 def key_of(entry: Entry) -> Key:
@@ -22,16 +25,29 @@ def key_of(entry: Entry) -> Key:
     return ("observation", observation.date, observation.time, observation.text, *children)
 
 
+def bare_day(raw: str) -> str:
+    """A date line without what somebody wrote behind its day."""
+    day = _DAY.match(raw)
+    end = re.search(r"[*\s]*$", raw)
+    return day.group() + end.group() if day and end and day.end() <= end.start() else raw
+
+
+def is_bare_day(raw: str) -> bool:
+    """False for a date line that says more than its day, as "Date: 2026-03-02 (first day at work)": that is somebody's.
+    """
+    return bare_day(raw) == raw
+
+
 def says_something(entry: Entry) -> bool:
-    """False for blank lines and for date lines, which say nothing by themselves."""
-    return entry.kind != "date" and bool(entry.raw.strip())
+    """False for blank lines, and for date lines with nothing but their day, which say nothing by themselves."""
+    return not is_bare_day(entry.raw) if entry.kind == "date" else bool(entry.raw.strip())
 
 
 def redrafted(base: str, new: str, current: str) -> str:
     """`new`, which was made from `base`, with all that others did to `base` on the way to `current`.
 
-    What they added is in it, at the end; what they removed is not; where they changed an entry, theirs stands. Doing
-    it twice is doing it once.
+    What they added is in it, at the end; what they removed is not, but for the days of date lines, which what stands
+    below still needs; where they changed an entry, theirs stands. Doing it twice is doing it once.
     """
     if current in (base, new):
         return new
@@ -50,6 +66,8 @@ def redrafted(base: str, new: str, current: str) -> str:
         elif name in edited and name not in placed:
             kept += [one.raw for one in edited[name]]
             placed.add(name)
+        elif entry.kind == "date":
+            kept.append(bare_day(entry.raw))
     late = [entry for entry in added if not (entry.observation and entry.observation.id in placed)]
     return with_entries("\n".join(kept), late)
 
@@ -61,6 +79,8 @@ def with_entries(text: str, entries: "Iterable[Entry]") -> str:
     for entry in entries:
         if entry.kind == "heading":
             day = ""
+        elif entry.kind == "date":
+            day = last_heading([entry])
         if entry.observation and entry.observation.date != day:
             day = entry.observation.date
             parts.append(f"\nDate: {day}\n\n" if day else "\n## Without a date\n\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable
@@ -12,10 +11,9 @@ from _errors import BusyError
 from _files import decode, encode, read_bytes, replace_file
 from _observations import Entry, observations_in, parse_line, parse_log
 from _state.places import Places
+from _state.redraft import is_bare_day
 
 _ATTEMPTS = 50
-# A date line that says more than its day, such as "Date: 2026-03-02 (first day at work)", is somebody's, and stays.
-_BARE_DATE = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}[*\s]*")
 
 
 def rewrite_log(places: Places, change: Callable[[str], str]) -> None:
@@ -54,7 +52,7 @@ def rewritten(
 
     `remaining` says how many entries of a name stay (0: all leave). `arriving` are (line, names): the line stands in
     the place of the first of its names that leaves, and is left out when none of them is there or the log holds its
-    id. A date line below which nothing is left goes too.
+    id. A date line below which nothing is left goes too, unless it says more than its day.
     """
     entries = parse_log(text)
     places: "dict[str, list[int]]" = {}
@@ -84,7 +82,7 @@ def _empty_days(entries: "Sequence[Entry]", without_line: "set[int]", gone: "set
     for start, end in zip(starts, [*starts[1:], len(entries)]):
         inside = range(start + 1, end)
         here = [position for position in inside if entries[position].raw.strip()]
-        if not _BARE_DATE.fullmatch(entries[start].raw):
+        if not is_bare_day(entries[start].raw):
             continue
         if here and all(position in without_line for position in here):
             # The last entry is what stands behind the file's last newline.
