@@ -286,7 +286,10 @@ def _tell(
             told["error"]["faults"] = [
                 {"path": path, "problem": problem} for path, problem in result.error.faults
             ]
-        say_aloud(f"{layer}: {result.error}" + (f"\n  -> {result.error.hint}" if result.error.hint else ""))
+        if not (as_page and result.page and sys.stdout and sys.stdout.isatty()):  # the page says it
+            say_aloud(
+                f"{layer}: {result.error}" + (f"\n  -> {result.error.hint}" if result.error.hint else "")
+            )
     told["schema"] = SCHEMA
     if config and not dry_run:
         _log(layer, config, told)

@@ -9,15 +9,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NEGATIONS = frozenset(
-    """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't neither nor nothing nobody
-    nowhere hardly scarcely barely rarely seldom unless except former formerly nicht kein keine keinen nie niemals ohne
-    nichts niemand kaum ausser außer pas jamais aucun aucune rien personne plus sin nunca tampoco nada nadie nao não sem
-    nem nenhum ninguém non mai senza niente nessuno niet geen nooit zonder inte ej ingen inget aldrig utan ikke aldri
-    uden uten ei eivät älä soha nu nici fără değil yok hiç bez nie nikdy není ani не нет ни без никогда нельзя ні немає
-    δεν μην όχι لا ليس لم لن بدون לא אין בלי नहीं मत""".split()
+    """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't neither nor nothing
+    nobody nowhere hardly scarcely barely rarely seldom unless except former formerly nope nicht kein keine keinen nie
+    niemals ohne nichts niemand kaum ausser außer nein nee nej pas jamais aucun aucune rien personne plus sin nunca
+    tampoco nada nadie nao não sem nem nenhum ninguém non mai senza niente nessuno niet geen nooit zonder inte ej
+    ingen inget aldrig utan ikke aldri uden uten ei eivät älä soha nu nici fără değil yok hiç bez nie nikdy není ani
+    не нет ни без никогда нельзя ні немає δεν μην όχι لا ليس لم لن بدون לא אין בלי नहीं मत""".split()
 )
 _WIDE_NEGATIONS = re.compile(
     "ない|なかっ|なく|ません|なし|無|ぬ(?=$|。)|ず(?=に|、|。|$)|[不没沒非无未勿莫別别]|안 |않|못|없|아니"
+)
+# Words that make less of what they stand with: a maybe, something planned, bounded, over, or only one of two. "Nei"
+# is "no" in Norwegian, but "in the" in Italian, and so is not among the negations.
+_HEDGES = frozenset(
+    """might may maybe must will would could can should shall ought ll d going gonna probably possibly perhaps
+    presumably supposedly allegedly apparently likely seems seemed almost nearly partly only but or either if
+    whether until till instead hope hopes hoped plans planned planning intends try tries tried considering
+    thinks believes guess guesses suspects doubts old previous previously ex stopped stops quit used
+    könnte könnten dürfte dürfen darf muss müssen musste soll sollte sollen wird werden würde kann können mag möchte
+    vielleicht wahrscheinlich vermutlich möglicherweise wohl angeblich fast beinahe nahezu nur aber oder entweder wenn
+    falls ob bisher geplant plant hofft versucht alte alter altes alten früher vorherige aufgehört
+    peut peuvent pourrait doit devra devrait peut-être probablement sûrement presque seulement mais ou si jusqu'à
+    jusqu'au jusqu'en prévu prévoit espère ancien ancienne arrêté
+    puede podría debe debería quizá quizás acaso probablemente posiblemente casi solo sólo pero o hasta espera planea
+    antiguo antigua antes dejó viejo vieja
+    può potrebbe deve dovrebbe forse probabilmente quasi soltanto ma oppure fino spera vecchio vecchia smesso
+    pode poderia deveria talvez provavelmente quase só apenas mas até velho velha parou
+    kan kon zou moet misschien waarschijnlijk bijna alleen maar oude gestopt
+    kanske måske kanskje snart nästan næsten nesten bara bare men eller ska skal vil måste må gamla gamle
+    może musi chyba prawdopodobnie prawie tylko ale lub albo stary stara będzie
+    может должен должна надо возможно наверное наверно вероятно почти только но или если будет старый старая старое
+    nei""".split()
+)
+_WIDE_HEDGES = re.compile(
+    "かもしれ|かも(?=$|。)|だろう|でしょう|らしい|たぶん|多分|おそらく|ほとんど|予定|つもり|はず|べき|だけ|以前|いいえ"
+    "|可能|也许|也許|大概|或许|或許|差点|差點|几乎|幾乎|打算|应该|應該|必须|必須|只|但|或者|如果"
+    "|아마|거의|것 같|예정|해야|만 |하지만|또는|전에는"
 )
 # Words that tell what part the next one plays: "from Anna to Ben" is not "from Ben to Anna".
 _LEADING = frozenset(
@@ -29,7 +56,7 @@ _LEADING = frozenset(
 # Words with which somebody says a thing once more, and which add nothing to it.
 _ONCE_MORE = frozenset(
     """said say says saying told tell mentioned asked noted remember remind know actually basically simply already still
-    please thanks ok okay yes well gesagt sagte wie schon ja halt eben also bitte danke dit rappel déjà dije digo ya
+    please thanks gesagt sagte wie schon eben also bitte danke dit rappel déjà dije digo ya
     recuerda disse já detto già""".split()
 )
 _BELOW_ZERO = re.compile(r"(?<!\w)[-−–](\d[\d.,]*)")
@@ -65,6 +92,7 @@ def words_of(text: str) -> "list[str]":
 @dataclass(frozen=True)
 class Features:
     """What two observations are compared by. Two with different numbers, names or negation never say the same.
+    `hedges` are the words that make less of the others ("might", "only", "old").
     `order` has the words that tell something as they stand, each with the word that tells its part, or ""."""
 
     print: str
@@ -72,6 +100,7 @@ class Features:
     numbers: "frozenset[str]"
     names: "frozenset[str]"
     negated: bool
+    hedges: "frozenset[str]"
     currencies: "frozenset[str]"
     order: "tuple[tuple[str, str], ...]"
 
@@ -86,15 +115,18 @@ def features(text: str) -> Features:
     """The Features of a text, remembered: each window is compared with all that memory holds. Names are words with
     a capital that do not open a sentence."""
     words = words_of(text)
-    names = re.findall(r"(?<![.!?:]\s)(?<!^)\b([^\W\d_][^\W_]*)", text)
+    capitals = re.findall(r"(?<![.!?:]\s)(?<!^)\b([^\W\d_][^\W_]*)", text)
+    names = frozenset(name.casefold() for name in capitals if name[0].isupper() and name not in ("I", "User"))
+    parts = {part for word in words for part in (word, word.rpartition("'")[2])}
     return Features(
         fingerprint(text),
         frozenset(word for word in words if word not in _STOP),
         frozenset(word for word in words if any(character.isdigit() for character in word))
         | frozenset("-" + number for number in _BELOW_ZERO.findall(text)),
-        frozenset(name.casefold() for name in names if name[0].isupper() and name not in ("I", "User")),
+        names,
         any(word in _NEGATIONS or word.endswith("n't") for word in words)
         or bool(_WIDE_NEGATIONS.search(text)),
+        frozenset(_WIDE_HEDGES.findall(text)) | (_HEDGES & parts - names),  # "31 May" is no "may"
         frozenset(character for character in text if unicodedata.category(character) == "Sc"),
         tuple(_with_parts(words)),
     )
@@ -113,12 +145,12 @@ def _with_parts(words: "list[str]") -> "Iterator[tuple[str, str]]":
 def adds_nothing(new: Features, old: Features) -> bool:
     """True when all that `new` says stands in `old`: the same words, or some of them in the same parts.
 
-    One word more or another, a "not", two things that have changed places: that may be a correction, and a line too
-    many does less harm than one that was lost.
+    One word more or another, a "not", a "might" in one of them, two things that have changed places: that may be a
+    correction, and a line too many does less harm than one that was lost.
     """
     if new.print == old.print:
         return True
-    if (new.numbers, new.names, new.negated) != (old.numbers, old.names, old.negated):
+    if (new.numbers, new.names, new.negated, new.hedges) != (old.numbers, old.names, old.negated, old.hedges):
         return False
     words = new.telling
     if not words or not words <= old.words or (old.currencies and new.currencies - old.currencies):

@@ -227,8 +227,8 @@ def finish(
 
 
 def record(work: Work, failure: Optional[TotalRecallError], brief_of: str = "") -> None:
-    """Keep how the run went, and what the brief was made from. What could not be looked at makes it no good run, however
-    much else was taken in; a store that is only busy is looked at by the next."""
+    """Keep how the run went, and what the brief was made from. What could not be looked at makes it no good run,
+    however much else was taken in; a store that is only busy is looked at by the next."""
     unseen = waiting(work.problems)
     if failure is None and not isinstance(unseen, BusyError):
         failure = unseen
@@ -348,7 +348,11 @@ def work(options: argparse.Namespace, run: Run) -> Result:
     if is_there(Places(run.config.observations_path, run.config.private_dir).forgetting):
         from _forget import finish
 
-        finish(run)
+        try:
+            finish(run)
+        except StorageError as problem:
+            count_failure(work_of(run, Job(options.trigger)), problem)
+            raise
     trigger = "flush" if options.flush else "recovery" if options.recover else options.trigger
     if options.since == "":
         raise UsageError("--since is empty", "it takes a date such as 2026-01-31")

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_HITS = 100
 MOST_MESSAGE_CHARS = 4_000
+NO_LINE = "its line is in no file (deleted by hand?)"
+ACCEPT = "if a person meant to: python3 scripts/dream_cycle.py account --accept"
 
 
 # search --------------------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ def show_item(options: argparse.Namespace, run: Run) -> Result:
     found = find_item(corpus, options.id)
     rows = rows_about(run.config, options.id)
     if not found:
-        raise gone(options.id, rows)
+        raise gone(options.id, rows, corpus)
     uids = [uid for row in rows if row.get("e") == "observed" for uid in row.get("from", ())]
     said, missing = messages_of(run.config, list(map(str, uids)))
     facts = {
@@ -178,12 +180,14 @@ def rows_about(config: Config, name: str) -> "list[dict[str, Any]]":
     ]
 
 
-def gone(name: str, rows: "Sequence[Mapping[str, Any]]") -> UsageError:
+def gone(name: str, rows: "Sequence[Mapping[str, Any]]", corpus: Corpus) -> UsageError:
     """The error for an id without an item."""
     own = [row for row in rows if str(row.get("id", "")).upper() == name.upper()]
     if not own:
         return unknown(name)
-    state = last_state(own)
+    state = last_state(own, corpus)
+    if state == "gone":
+        return UsageError(f"{tidy(name, 60)} is gone: {NO_LINE}", ACCEPT)
     return UsageError(
         f"{tidy(name, 60)} is {state}: its text is in no file", f"see: recall.py explain {tidy(name, 60)}"
     )
@@ -201,11 +205,13 @@ def unknown(name: str) -> UsageError:
     )
 
 
-def last_state(rows: "Sequence[Mapping[str, Any]]") -> str:
-    """What the ledger says last of the one id that these rows are about; "gone" when they do not tell."""
-    from _account import standings
+def last_state(rows: "Sequence[Mapping[str, Any]]", corpus: Corpus) -> str:
+    """What the ledger says last of the one id that these rows are about, and that is nowhere in the corpus; "gone" when
+    they do not tell, or say that it is live though all of memory could be read."""
+    from _account import LIVE, standings
 
-    return next((found.state for found in standings(rows).values()), "gone")
+    state = next((found.state for found in standings(rows).values()), "gone")
+    return "gone" if state == LIVE and not corpus.problems else state
 
 
 # explain -------------------------------------------------------------------------------------------------------------
@@ -219,8 +225,8 @@ def explain_item(options: argparse.Namespace, run: Run) -> Result:
     rows = rows_about(run.config, options.id)
     own = [row for row in rows if str(row.get("id", "")).upper() == options.id.upper()]
     if not own and not found:
-        raise gone(options.id, rows)
-    state = found[0].kind if found else last_state(own)
+        raise gone(options.id, rows, corpus)
+    state = found[0].kind if found else last_state(own, corpus)
     if any(hit.kind == "live" for hit in found):
         state = "live"
     history = [{key: value for key, value in row.items() if key not in ("line", "commit")} for row in rows]
@@ -228,8 +234,11 @@ def explain_item(options: argparse.Namespace, run: Run) -> Result:
         "id": found[0].id if found else options.id.upper(),
         "state": state,
         "places": [hit.file for hit in found],
+        **({"hint": ACCEPT} if state == "gone" else {}),
     }
-    page = [f"{facts['id']} is {state}" + (f": {found[0].text}" if found else "")]
+    about = found[0].text if found else NO_LINE if state == "gone" else ""
+    page = [f"{facts['id']} is {state}" + (f": {about}" if about else "")]
+    page += [f"  {ACCEPT}"] if state == "gone" else []
     page += [f"  in {tidy(hit.file)}: {tidy(state_of(hit))}" for hit in found]
     page += [f"  {sentence_of(row, options.id)}" for row in rows]
     if not own:

@@ -102,8 +102,8 @@ def reflect(run: Run, force: bool) -> Result:
     words = count_words(work.log())
     if not force and words <= work.config.reflect_over_words and not is_there(work.places.journal):
         run.say(
-            f"reflector: {many(words, 'word')} {'is' if words == 1 else 'are'} not over the threshold of "
-            f"{work.config.reflect_over_words}: nothing to do"
+            f"reflector: {many(words, 'word')}, not over the {work.config.reflect_over_words} of the threshold: "
+            "nothing to do"
         )
         return Result("ok", "under_threshold", facts_of(work, words))
     if run.dry_run:

@@ -72,20 +72,20 @@ def test_a_night_says_what_was_deleted_by_hand(memory: Night) -> None:
     memory.put(without(memory.log, CAT))
     ended = memory.night("run")
     assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("done", 1)
-    assert DELETED in ended.err and DELETED in memory.file(f"memory/dream-logs/{DAY}.md")
+    assert DELETED in ended.said and DELETED in memory.file(f"memory/dream-logs/{DAY}.md")
     memory.put(without(memory.log, RULE))
     ended = memory.night("run")
     assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("nothing_to_do", 1)
-    assert DELETED.replace(CAT, RULE) in ended.err
+    assert DELETED.replace(CAT, RULE) in ended.said
     ended = memory.night("run")
-    assert (ended.result["deleted_by_hand"], "by hand" in ended.err) == (0, False)
+    assert (ended.result["deleted_by_hand"], "by hand" in ended.said) == (0, False)
 
 
 def test_preflight_says_what_was_deleted_by_hand(memory: Night) -> None:
     memory.put(without(memory.log, CAT))
     ended = memory.night("preflight")
     assert ended.result["deleted_by_hand"] == 1
-    assert DELETED in ended.err
+    assert DELETED in ended.said
 
 
 def test_a_night_with_nothing_to_do_says_that_too_much_is_gone(memory: Night) -> None:
@@ -100,7 +100,7 @@ def test_a_night_with_nothing_to_do_says_that_too_much_is_gone(memory: Night) ->
     memory.put(before)
     ended = memory.night("run")
     assert (ended.result["reason"], ended.result["deleted_by_hand"]) == ("nothing_to_do", 0)
-    assert "40 observations are gone from the log" in ended.err
+    assert "40 observations are gone from the log" in ended.said
 
 
 def test_an_edited_line_is_still_live(memory: Night) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import fake_model
 from observer_testing import SCRIPTS, Home, at, cite, minutes, tags_in
-from transcript_builders import SID
+from transcript_builders import SID, SID_2, SqliteStore
 
 KEY = "sk-or-" + "a1B2" * 8
 FAILURES = re.compile(rb'"failures_in_row":\d+,|"last_failure":"\w*",')
@@ -198,6 +198,33 @@ def test_a_store_that_is_no_database(home: Home) -> None:
     # The first run has taken something in, and was no good run all the same.
     assert (home.state["failures_in_row"], home.state["last_good_run"]) == (2, "2026-11-30T09:02:00Z")
     assert (home.memory / ".observer-last-run").read_text().strip() == str(int(at("09:02").timestamp()))
+
+
+def test_a_damaged_cursor_costs_another_look_and_nothing_twice(home: Home) -> None:
+    with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite") as store:
+        store.start(SID_2, at=at("09:01"))
+        store.user(SID_2, "The ferry to Oslo leaves on 3 December at 07:40.", at=at("09:01"))
+    assert observe(home).code == 0
+    state = home.state
+    whole = state["cursors"][f"sqlite:{SID_2}"]
+    (home.memory / ".total-recall" / "state.json").write_text(
+        json.dumps({**state, "cursors": {**state["cursors"], f"sqlite:{SID_2}": f"{whole} junk"}})
+    )
+    assert observe(home).code == 0
+    assert home.state["cursors"][f"sqlite:{SID_2}"] == whole and home.log.count("Oslo") == 1
+
+
+def test_damaged_rows_of_a_store_do_not_hold_up_the_files(home: Home) -> None:
+    with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite", schema=19, wal=False) as store:
+        store.start(SID_2, at=at("08:59"))
+        for number in range(40):
+            store.user(SID_2, f"{number} is a number " + "and on " * 300, at=at("09:00"))
+    whole = store.path.read_bytes()
+    place = whole.index(b"20 is a number") // 4096 * 4096
+    store.path.write_bytes(whole[:place] + b"\xff" * 4096 + whole[place + 4096 :])
+    told = observe(home)
+    assert "950 euros" in home.log
+    assert any(str(store.path) in problem for problem in told.result["problems"])
 
 
 def test_a_transcript_that_is_a_folder_does_not_hold_up_the_others(home: Home) -> None:

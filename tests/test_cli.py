@@ -136,6 +136,18 @@ def test_a_wrong_flag_is_an_object_too_and_nothing_is_done(tmp_path: Path, argv:
     assert (ended.code, ended.result["reason"]) == (2, "usage")
 
 
+@pytest.mark.parametrize("words", [["recall.py"], ["recall.py", "show"]])
+def test_a_wrong_command_line_is_sent_to_a_help_that_is_there(tmp_path: Path, words: "list[str]") -> None:
+    wrong = [sys.executable, str(SCRIPTS / words[0]), *words[1:], "--nonsense"]
+    done = subprocess.run(wrong, env={"HOME": str(tmp_path)}, capture_output=True, text=True)
+    hint = json.loads(done.stdout)["error"]["hint"]
+    assert hint == f"see: python3 scripts/{' '.join(words)} --help"
+    helped = subprocess.run(
+        [sys.executable, *hint.split()[2:]], cwd=SCRIPTS.parent, capture_output=True, text=True
+    )
+    assert (helped.returncode, helped.stdout.startswith(f"usage: {' '.join(words)} ")) == (0, True)
+
+
 def test_a_dry_run_writes_no_log(tmp_path: Path) -> None:
     ended = run(tmp_path, lambda options, run: Result("ok", str(run.dry_run)), "--dry-run")
     assert (ended.result["dry_run"], ended.result["reason"]) == (True, "True")

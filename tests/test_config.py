@@ -14,7 +14,7 @@ from typing import Callable, Optional
 import pytest
 
 import _config
-from _config import DEFAULTS, Config, environment_dir, load_config, load_what_holds
+from _config import DEFAULTS, Config, environment_dir, load_config, load_what_holds, presentable_model
 from _errors import ConfigError
 
 KEY = "sk-or-" + "a1B2" * 8
@@ -550,3 +550,13 @@ def test_no_default_address_is_asked_without_a_key(tmp_path: Path, environ: Mapp
 def test_an_empty_home_variable_is_none() -> None:
     config = load_config({"LLM_PROVIDER": "none"}, {"HOME": ""})
     assert str(config.state_dir) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.openclaw"
+
+
+@pytest.mark.parametrize("begins", ["nvapi-", "hf_", "r8_", "rk-", "gho_"])
+def test_what_begins_as_a_key_is_not_shown_as_a_model(begins: str) -> None:
+    assert presentable_model(begins + "a1B2" * 8) == f"{len(begins) + 32} characters that look like a key"
+
+
+@pytest.mark.parametrize("model", ["hf-internal-testing/tiny-random-model", "pplx-70b-online", "r8/large"])
+def test_an_id_that_begins_like_one_is_shown(model: str) -> None:
+    assert presentable_model(model) == model

@@ -18,6 +18,7 @@ import _cli
 import _config
 import _settle
 import _window
+from _doctor.page import SIGNS
 from _lexicon import lexicons
 from _observations import BRIEF_MAX_CHARS, observations_in, parse_log, render_addition
 
@@ -202,6 +203,32 @@ def test_the_exit_codes_of_the_readme_and_the_skill_are_those_of_the_help() -> N
     assert codes == ["0", "1", "2", "3", "4", "5", "6", "130"]
     assert re.findall(r"^\| (\d+) \|", page("README.md"), re.MULTILINE) == codes
     assert " ".join(_cli.EXIT_CODES.split()[2:]) in " ".join(page("SKILL.md").split())
+
+
+def test_the_exit_codes_of_the_doctor_are_its_own_everywhere() -> None:
+    assert "4 busy" in help_of("observer.py")
+    assert "4 busy" not in help_of("doctor.py")
+    unseen = "nothing is known to be wrong, but not all could be looked at"
+    assert f"4 {unseen}" in help_of("doctor.py")
+    assert f"from `doctor.py`: {unseen} |" in page("README.md")
+    skill = " ".join(page("SKILL.md").split())
+    assert "`doctor.py`: 0 well, 3 something is wrong, 4 not all could be looked at" in skill
+
+
+def test_the_signs_of_the_doctor_and_its_states_are_on_the_pages() -> None:
+    rows = re.findall(r"^\| `(\S+)` \| `(ok|warn|fail|unknown)` \|", page("README.md"), re.MULTILINE)
+    assert {state: sign for sign, state in rows} == SIGNS
+    assert dict(re.findall(r'^  (\S+) +"(\w+)"  ', help_of("doctor.py"), re.MULTILINE)) == {
+        sign: state for state, sign in SIGNS.items()
+    }
+    assert all(f"`{state}`" in page("SKILL.md") for state in SIGNS)
+
+
+def test_no_page_and_no_help_says_that_the_result_is_always_json() -> None:
+    for text in (page("README.md"), *map(help_of, LAYERS)):
+        told = " ".join(text.split())
+        assert "JSON on a terminal too; anywhere else the result is JSON anyway" in told
+        assert "no sentences on stderr but errors" in told
 
 
 def test_the_example_of_a_result_has_the_fields_of_a_run(tmp_path: Path) -> None:

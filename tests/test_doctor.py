@@ -14,10 +14,15 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from _config import load_what_holds
+from _doctor import Finding, Scene, models
+from _doctor.finding import Check, carried_out
+from _setup import crontab
+from _setup.schedule import system_lines
 from fake_model import FakeModel, Reply, fails, says, sends
 from setup_testing import SKILL, Ended, Host, Machine, end_of, mode_of, tree
 from transcript_builders import SID, SID_2, JsonlStore, SqliteStore, iso
@@ -82,7 +87,23 @@ def begin(machine: Machine) -> Path:
     """A memory that has observed one thing; returns its folder."""
     speak(machine)
     assert run(machine, "observer.py", now=NOW.replace(minute=5)).code == 0
-    return machine.workspace / "memory"
+    memory = machine.workspace / "memory"
+    for name in ("observations", "chunks", "reflections"):
+        (memory / "archive" / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (memory / "archive").chmod(0o700)
+    if not (machine.programs / "crontab").exists():
+        schedule(machine)
+    return memory
+
+
+def schedule(machine: Machine) -> None:
+    """Put the lines of setup.py into the crontab."""
+    host = Host(machine).have("crontab")
+    with mock.patch.dict(os.environ, machine.variables, clear=True):
+        config, _ = load_what_holds({}, script=machine.skill / "scripts" / "doctor.py")
+        mark, lines = crontab.mark(config), system_lines(config)
+    table = [f"{crontab.BEGIN} {mark}", *lines, f"{crontab.END} {mark}"]
+    (host.place / "crontab").write_text("".join(f"{line}\n" for line in table))
 
 
 def shown(machine: Machine, *flags: str) -> str:
@@ -145,7 +166,10 @@ def test_it_is_fast(well: Machine) -> None:
 def test_a_person_on_a_terminal_reads_a_page_and_with_json_gets_json(well: Machine) -> None:
     page = shown(well)
     assert page.startswith("Total Recall: all is well\n")
-    assert "\n  ok    hook           enabled, in " in page
+    assert "\n  ok    hook           enabled, in" in page
+    assert all(
+        str(well.workspace) in line for line in page.splitlines() if "workspace" in line
+    )  # no path broken
     assert "{" not in page
     assert json.loads(shown(well, "--json"))["reason"] == "well"
 
@@ -191,7 +215,7 @@ def test_where_nothing_is_set_up_it_says_what_to_do_first(machine: Machine) -> N
     before = tree(machine.home)
     ended = look(machine)
     assert (ended.code, states(ended, "fail")) == (3, {"memory", "sources"})
-    assert told(ended)["memory"]["todo"] == "python3 scripts/setup.py"
+    assert told(ended)["memory"]["todo"] == f"python3 {SKILL}/scripts/setup.py"
     assert "ledger" not in told(ended)  # there is nothing to be well
     assert tree(machine.home) == before
     assert "nothing is set up yet" in shown(machine)
@@ -360,7 +384,7 @@ def test_a_python_without_packages_is_told_and_the_rest_looked_at(machine: Machi
     ended = look(machine)
     assert ended.code == 3 and {"packages", "configuration"} <= states(ended, "fail")
     assert "requests" in told(ended)["packages"]["lacking"]
-    assert told(ended)["packages"]["todo"] == "python3 scripts/setup.py"
+    assert told(ended)["packages"]["todo"] == f"python3 {SKILL}/scripts/setup.py"
     assert "python-dotenv" in told(ended)["configuration"]["says"]  # so that .env was not read
     assert (told(ended)["memory"]["state"], told(ended)["messages"]["covered"]) == ("ok", 1)
 
@@ -414,6 +438,27 @@ def test_a_key_in_the_place_of_a_model_is_not_shown(machine: Machine) -> None:
     assert KEY[6:] not in json.dumps(ended.result) + ended.said + page
 
 
+def test_a_key_in_the_address_of_the_server_is_not_shown(machine: Machine) -> None:
+    begin(machine)
+    with model_at(machine, says("x"), ("other",)):
+        # What the list is asked of has the key in its path; the server here answers wherever it is asked.
+        config, _ = load_what_holds({}, {**machine.variables, "LLM_BASE_URL": f"http://host/{KEY}/v1"})
+    scene = mock.Mock(config=config, run=mock.Mock(now=NOW))
+    with mock.patch("_llm.offered_models", return_value=["other"]):
+        found = models.models(scene)
+    assert found.state == "fail" and KEY not in f"{found.says} {found.todo}"
+
+
+@pytest.mark.parametrize("of_memory", [True, False])
+def test_only_for_files_of_memory_a_copy_is_what_helps(of_memory: bool, tmp_path: Path) -> None:
+    def look_at(_scene: Scene) -> Finding:
+        raise ValueError
+
+    scene = mock.Mock(places=mock.Mock(private=tmp_path))
+    found = carried_out(Check("it", look_at, of_memory=of_memory), scene)
+    assert (found.state, "from a copy" in found.todo) == ("unknown", of_memory)
+
+
 def test_one_of_several_that_is_not_offered_is_a_note(machine: Machine) -> None:
     begin(machine)
     with model_at(machine, says("x")):
@@ -452,7 +497,7 @@ def test_a_server_that_gives_no_list_could_not_be_looked_at(machine: Machine, an
         assert time.perf_counter() - began < 20
     assert (ended.code, found["state"]) == (4, "unknown")
     assert found["says"].startswith("could not look") and "--offline" in found["todo"]
-    assert ended.error["code"] == "busy"
+    assert ended.error["code"] == ended.result["reason"] == "could_not_look"
 
 
 def test_models_that_fail_are_told_with_the_budget_that_they_cost(machine: Machine) -> None:
@@ -510,7 +555,11 @@ def test_what_waits_is_counted_and_grows_from_a_note_to_a_fault(machine: Machine
 def test_an_observer_that_has_nothing_to_do_is_well_for_a_day(machine: Machine) -> None:
     begin(machine)
     assert told(look(machine, now=NOW + timedelta(hours=20)))["observer"]["state"] == "ok"
-    assert told(look(machine, now=NOW + timedelta(hours=90)))["observer"]["state"] == "warn"
+    assert told(look(machine, now=NOW + timedelta(hours=30)))["observer"]["state"] == "warn"
+    ended = look(machine, now=NOW + timedelta(days=6))
+    if sys.platform.startswith("linux"):  # elsewhere a watcher with nothing to do may be at work
+        assert (ended.code, states(ended, "fail")) == (3, {"observer"})
+        assert "nothing has run it" in told(ended)["observer"]["says"]
 
 
 def test_a_clock_that_was_ahead_is_told(machine: Machine) -> None:
@@ -542,6 +591,15 @@ def test_a_damaged_state_is_told_and_the_rest_goes_by_the_ledger(machine: Machin
     assert told(look(machine))["bookkeeping"]["state"] == "fail"
 
 
+def test_a_forgetting_that_cannot_be_finished_counts_as_a_failure(machine: Machine) -> None:
+    memory = begin(machine)
+    (memory / ".total-recall" / "forgetting.json").write_text("{")
+    for times in (1, 2, 3):
+        assert run(machine, "observer.py").code == 1
+        assert told(look(machine))["failures"]["in_row"] == times
+    assert {"failures", "unfinished"} <= states(look(machine), "fail")
+
+
 def test_what_is_half_done_is_told(machine: Machine) -> None:
     memory = begin(machine)
     private = memory / ".total-recall"
@@ -549,8 +607,12 @@ def test_what_is_half_done_is_told(machine: Machine) -> None:
     (private / "journal.json").write_text("{}")
     (private / "night.json").write_text("{}")
     found = told(look(machine))["unfinished"]
-    assert (found["state"], found["begun"]) == ("warn", 3)
-    assert "forgotten only in part" in found["says"]
+    assert (found["state"], found["begun"]) == ("fail", 3)
+    assert "forgotten only in part" in found["says"] and "is damaged" in found["says"]
+    assert found["todo"].startswith(f"rm {private / 'forgetting.json'}")
+    order = {"ids": [], "words": [], "texts": [], "prints": []}
+    (private / "forgetting.json").write_text(json.dumps({"schema": 1, "order": order, "rows": []}))
+    assert told(look(machine))["unfinished"]["state"] == "warn"
     assert "what a night had set out to do is damaged" in found["says"]
     night = {
         "run": "20261130-033000",
@@ -607,6 +669,8 @@ def test_one_line_deleted_by_hand_is_a_note_and_a_lost_archive_a_fault(machine: 
     log.write_text("".join(line for line in log.read_text().splitlines(True) if "dc:id" not in line))
     ended = look(machine)
     assert (ended.code, told(ended)["ledger"]["state"], told(ended)["ledger"]["faults"]) == (0, "warn", 1)
+    assert "dream_cycle.py account --accept" in told(ended)["ledger"]["todo"]
+    assert "1 does not add up" in told(ended)["ledger"]["says"]
     with open(ledger, "a") as file:
         row = {"e": "archived", "id": "OBS-20261130-001", "in": "archive/observations/2026-11-30.md"}
         file.write(json.dumps({**row, "at": "2026-11-30T09:06:00Z"}, separators=(",", ":")) + "\n")
@@ -648,6 +712,7 @@ def test_the_memory_of_an_older_edition_is_understood(machine: Machine) -> None:
     speak(machine)
     assert machine.run().code == 0
     run(machine, "observer.py", now=NOW.replace(minute=5))
+    schedule(machine)
     before = tree(machine.home)
     ended = look(machine)
     found = told(ended)["older_edition"]
@@ -669,7 +734,8 @@ def test_an_older_log_before_the_first_run_is_no_fault_of_the_ledger(machine: Ma
     (memory / "observations.md").write_text(OLD_LOG + hook, "utf-8")
     ended = look(machine)
     assert told(ended)["ledger"]["state"] == "warn"  # what the hook points at is not there
-    assert "memory" in states(ended, "fail") and told(ended)["memory"]["todo"] == "python3 scripts/setup.py"
+    assert "memory" in states(ended, "fail")
+    assert told(ended)["memory"]["todo"] == f"python3 {SKILL}/scripts/setup.py"
 
 
 def test_a_log_that_has_grown_too_long_is_told(machine: Machine) -> None:
@@ -689,8 +755,16 @@ def test_a_log_that_has_grown_too_long_is_told(machine: Machine) -> None:
 def test_parts_that_are_not_installed_are_notes(machine: Machine, host: Host) -> None:
     begin(machine)
     ended = look(machine)
-    assert (ended.code, states(ended, "warn")) == (0, {"hook", "watcher", "cron"})
-    assert told(ended)["cron"]["todo"] == "python3 scripts/setup.py --cron openclaw, or --cron system"
+    assert (ended.code, states(ended, "warn"), states(ended, "fail")) == (3, {"hook", "watcher"}, {"cron"})
+    assert told(ended)["cron"]["todo"] == (
+        f"python3 {SKILL}/scripts/setup.py --cron openclaw  # or: --cron system"
+    )
+    # Another scheduler, which setup does not know, has run it.
+    with open(machine.workspace / "logs" / "observer.log", "a") as log:
+        log.write('2026-11-30T09:00:00Z {"status":"ok","trigger":"cron"}\n')
+    ended = look(machine)
+    assert (ended.code, told(ended)["cron"]["state"]) == (0, "warn")
+    assert told(look(machine, now=NOW + timedelta(hours=2)))["cron"]["state"] == "fail"
 
 
 def test_a_hook_that_is_off_and_a_watcher_that_stopped_are_wrong(well: Machine, host: Host) -> None:
@@ -704,6 +778,16 @@ def test_openclaw_that_cannot_be_asked_is_not_taken_for_well(well: Machine, host
     host.set(broken=["config get"])
     ended = look(well)
     assert (ended.code, told(ended)["hook"]["state"]) == (4, "unknown")
+
+
+def test_without_openclaw_its_cron_could_not_be_looked_at(machine: Machine) -> None:
+    begin(machine)
+    (machine.programs.parent / "host" / "crontab").unlink()
+    ended = look(machine)
+    found = told(ended)["cron"]
+    assert (ended.code, found["state"], found["scheduled"]) == (4, "unknown", "unknown")
+    assert "no program `openclaw` in PATH" in found["says"]
+    assert "nothing wrong was found" in shown(machine)
 
 
 def test_without_openclaw_in_path_its_file_is_read(well: Machine) -> None:
@@ -757,13 +841,55 @@ def test_fix_mends_what_is_safe_and_changes_nothing_the_second_time(well: Machin
     assert tree(well.home) == before
     ended = look(well, "--fix")
     assert (ended.code, ended.result["reason"], ended.result["not_fixed"]) == (0, "well", [])
-    assert ended.result["fixed"] == pretended.result["would_fix"] and len(ended.result["fixed"]) == 5
+    assert [one.split(" ")[-1] for one in ended.result["fixed"]] == [
+        one.split(" ")[-1] for one in pretended.result["would_fix"]
+    ]
+    assert len(ended.result["fixed"]) == 5 and f"removed {left}" in ended.result["fixed"]
+    assert "memoryFlush" not in ended.said and "setup:" not in ended.said
     assert mode_of(memory / "observations.md") == 0o600 and mode_of(memory / ".total-recall") == 0o700
     assert (left.exists(), fresh.exists(), (memory / "archive" / "chunks").is_dir()) == (False, True, True)
     assert mode_of(memory / "2026-11-30.md") == 0o644  # not ours
     assert handler.read_bytes() == (SKILL / "hooks" / "total-recall" / "handler.js").read_bytes()
     again = look(well, "--fix")
     assert (again.code, again.result["fixed"]) == (0, [])
+    assert "\nthere is nothing to mend\n" in shown(well, "--fix")
+    assert "\nthere is nothing to mend\n" in shown(well, "--fix", "--dry-run")
+
+
+def test_fix_does_nothing_by_settings_of_which_one_was_left_out(well: Machine, host: Host) -> None:
+    (well.workspace / "memory" / "archive" / "chunks").rmdir()
+    handler = well.state_dir / "hooks" / "total-recall" / "handler.js"
+    handler.write_text("// of another version")
+    assert told(look(well))["files"]["state"] == "warn"  # what --fix would make is told before
+    (well.workspace / ".env").write_text("DREAM_PHASE='1\n")
+    ended = look(well, "--fix")
+    assert "configuration" in states(ended, "fail") and ended.result["fixed"] == []
+    assert len(ended.result["not_fixed"]) == 2
+    assert all("every setting" in one for one in ended.result["not_fixed"])
+    assert handler.read_text() == "// of another version"
+    assert not (well.workspace / "memory" / "archive" / "chunks").exists()
+
+
+def test_a_key_and_a_memory_folder_that_others_may_read_are_told(machine: Machine) -> None:
+    memory = begin(machine)
+    env = machine.workspace / ".env"
+    env.write_text("LLM_PROVIDER=none\n")
+    env.chmod(0o644)
+    assert told(look(machine))["permissions"]["state"] == "ok"  # no key in it
+    env.write_text(f"LLM_PROVIDER=none\nLLM_API_KEY={KEY}\n")
+    memory.chmod(0o755)
+    found = told(look(machine))["permissions"]
+    assert (found["state"], found["todo"]) == ("warn", f"chmod 600 {env}; chmod 700 {memory}")
+    env.chmod(0o600)
+    memory.chmod(0o700)
+    assert told(look(machine))["permissions"]["state"] == "ok"
+
+
+def test_what_to_do_can_be_done_as_it_is_told(machine: Machine, tmp_path: Path) -> None:
+    machine.workspace.mkdir(parents=True)
+    other = tmp_path / "my workspace"
+    todo = told(look(machine, "--workspace", str(other), OPENCLAW_AGENT_ID="work"))["memory"]["todo"]
+    assert todo == (f"env OPENCLAW_AGENT_ID=work python3 {SKILL}/scripts/setup.py --workspace '{other}'")
 
 
 def test_fix_puts_what_setup_had_installed_of_another_version_in_order(well: Machine, host: Host) -> None:
@@ -788,7 +914,6 @@ def test_what_is_out_of_place_is_named_and_left_alone(machine: Machine, tmp_path
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     (outside / "x.md").write_text("mine")
-    (memory / "archive").mkdir(mode=0o700)
     (memory / "archive" / "elsewhere").symlink_to(outside)
     ended = look(machine, "--fix")
     found = told(ended)["files"]
@@ -804,7 +929,7 @@ def test_files_that_cannot_be_reached_are_neither_well_nor_mended(machine: Machi
     ended = look(machine, "--fix", PYTHONPATH=str(tmp_path))
     assert {"permissions", "files"} <= states(ended, "unknown")
     assert private in told(ended)["permissions"]["says"] and private in told(ended)["files"]["says"]
-    assert (ended.code, ended.result["fixed"][0]) == (4, f"make private: {memory / 'observations.md'}")
+    assert (ended.code, ended.result["fixed"][0]) == (4, f"made private {memory / 'observations.md'}")
     assert states(ended, "unknown") == {"permissions", "files"}
 
 

@@ -533,6 +533,19 @@ def test_other_numbers_names_or_a_denial_make_another_line() -> None:
     assert len(verdict.accepted) == 3
 
 
+@pytest.mark.parametrize(
+    ("there", "heard"),
+    [
+        ("Flight LH123 to Rome might be cancelled", "Flight LH123 to Rome was cancelled"),
+        ("The appointment at the bank will be moved", "The appointment at the bank was moved"),
+        ("Nein, ich nehme die Stelle in Porto", "Ja, ich nehme die Stelle in Porto"),
+    ],
+)
+def test_what_has_become_certain_is_new(there: str, heard: str) -> None:
+    verdict = decide(user(f"{heard}."), line(heard), known=[known(there)])
+    assert (texts(verdict), codes(verdict)) == ([heard], [])
+
+
 def test_the_second_of_two_equal_candidates_is_refused() -> None:
     verdict = decide(
         user("The boiler is broken"), line("The boiler is broken"), line("the boiler is **broken**.")

@@ -31,6 +31,7 @@ from dream_testing import (
     NIGHT,
     RULE,
     TUNA,
+    without,
 )
 from fault_testing import snapshot
 from night_testing import Night, six_months, staying_lines
@@ -90,7 +91,9 @@ def test_what_is_stale_goes_into_the_archive_and_the_rest_stays_to_the_byte(memo
     )
 
 
-@pytest.mark.parametrize("line", ["Date: 2026-09-01 (first day at the new job)", "## Date: 2026-09-01 – moved"])
+@pytest.mark.parametrize(
+    "line", ["Date: 2026-09-01 (first day at the new job)", "## Date: 2026-09-01 – moved"]
+)
 def test_what_a_person_wrote_behind_a_day_stays_when_all_of_that_day_leaves(
     tmp_path: Path, line: str
 ) -> None:
@@ -379,7 +382,10 @@ def test_a_dry_run_of_a_night_with_nothing_to_archive_foretells_the_log_as_it_is
 def test_a_small_command_that_only_looks_is_ok(memory: Night) -> None:
     for flags, environ in (((), {"READ_ONLY_MODE": "true"}), (("--dry-run",), {})):
         ended = memory.night("decay", *flags, **environ)
-        assert (ended.result["status"], ended.result["reason"]) == ("ok", "read_only" if environ else "dry_run")
+        assert (ended.result["status"], ended.result["reason"]) == (
+            "ok",
+            "read_only" if environ else "dry_run",
+        )
 
 
 def test_plan_tells_every_observation_and_changes_nothing(memory: Night) -> None:

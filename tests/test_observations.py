@@ -231,6 +231,52 @@ def test_a_correction_is_never_the_same_as_what_it_corrects(new: str, old: str) 
     assert adds_nothing(features(old), features(new)) is (new.startswith("Dinner"))
 
 
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Flight LH123 to Rome was cancelled", "Flight LH123 to Rome might be cancelled"),
+        ("The rent for May was paid", "The rent for May must be paid"),
+        ("The appointment at the bank was moved", "The appointment at the bank will be moved"),
+        ("Is allergic to nuts and milk", "Is probably allergic to nuts and milk"),
+        ("The gate code is 4711", "The old gate code is 4711"),
+        ("Takes metformin daily", "Stopped: takes metformin daily"),
+        ("The front door is painted", "The front door is almost painted"),
+        ("The bike in the cellar is red", "The bike in the cellar is red or blue"),
+        ("Likes mint tea in the morning", "Likes mint tea only in the morning"),
+        ("The gate code is 4711", "Asked whether the gate code is 4711"),
+        ("Die Miete für Mai ist bezahlt", "Die Miete für Mai ist fast bezahlt"),
+        ("Le train de Lyon est annulé", "Le train de Lyon est peut-être annulé"),
+        ("Le code du portail est 4711", "L’ancien code du portail est 4711"),
+        ("El vuelo a Roma está cancelado", "El vuelo a Roma quizás está cancelado"),
+        ("Рейс в Рим отменён", "Рейс в Рим возможно отменён"),
+        ("他去罗马出差", "也许他去罗马出差"),
+        ("ローマ行きの便は欠航", "ローマ行きの便は欠航だろう"),
+    ],
+)
+def test_a_fact_is_not_the_same_as_a_maybe(new: str, old: str) -> None:
+    assert adds_nothing(features(new), features(old)) is False
+    assert adds_nothing(features(old), features(new)) is False
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Ja, ich nehme die Stelle in Porto", "Nein, ich nehme die Stelle in Porto"),
+        ("Ja, jag tar jobbet i Porto", "Nej, jag tar jobbet i Porto"),
+        ("Ja, jeg tar jobben i Porto", "Nei, jeg tar jobben i Porto"),
+        ("Ja, ik neem de baan in Porto", "Nee, ik neem de baan in Porto"),
+        ("Yes, the flat in Porto", "No, the flat in Porto"),
+        ("The new knee heals well", "The new knee heals"),
+        ("The left knee is okay again", "The left knee hurts again"),
+        ("Ich nehme die Stelle in Porto", "Nein, ich nehme die Stelle in Porto"),
+        ("Jeg tar jobben i Porto", "Nei, jeg tar jobben i Porto"),
+        ("はい、ポルトで働く", "いいえ、ポルトで働く"),
+    ],
+)
+def test_a_yes_after_a_no_is_not_the_same(new: str, old: str) -> None:
+    assert adds_nothing(features(new), features(old)) is False
+
+
 def test_the_brief_has_high_priority_first_then_the_newest_without_metadata() -> None:
     entries = parse_log(
         "Date: 2026-11-28\n- 🟢 08:00 low old <!-- dc:type=fact dc:importance=1 -->\n"
@@ -367,15 +413,17 @@ def test_what_stands_below_a_date_that_is_a_heading_belongs_to_that_day(heading:
 
 def test_fences_that_are_never_closed_are_read_in_linear_time() -> None:
     begin = time.process_time()
-    parse_log("Date: 2026-06-01\n" + "```markdown\n- 🟡 Tea\n<!-- a\n" * 20_000)
-    assert time.process_time() - begin < 3.0
+    parse_log("Date: 2026-06-01\n" + "```markdown\n- 🟡 Tea\n<!-- a\n" * 4_000)
+    assert (
+        time.process_time() - begin < 10
+    )  # 0.3 s on an idle core; each with all that follow would be minutes
 
 
 @pytest.mark.parametrize("marks", ["🔴 ", "- ", "🟡", "- 🟢\ufe0f "])
 def test_any_number_of_marks_is_taken_off_in_linear_time(marks: str) -> None:
     begin = time.process_time()
-    assert tidy(marks * 60_000 + "Tea") == "Tea"
-    assert time.process_time() - begin < 1.0
+    assert tidy(marks * 120_000 + "Tea") == "Tea"
+    assert time.process_time() - begin < 5  # 0.02 s on an idle core; one mark a turn, it was 20 s
 
 
 def test_nothing_that_was_said_ends_the_fence_of_the_brief() -> None:

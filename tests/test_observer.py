@@ -486,6 +486,44 @@ def test_a_dry_run_writes_nothing_at_all(home: Home, citing: fake_model.FakeMode
     assert citing.requests == []
 
 
+@pytest.mark.parametrize(
+    ("texts", "looked", "told"),
+    [
+        (
+            ["The lease is #note-1"],
+            "1 message to observe, in 1 piece",
+            "1 message covered, 1 observation written",
+        ),
+        (
+            ["The lease is #note-1", "The boat is #note-2"],
+            "2 messages to observe, in 1 piece",
+            "2 messages covered, 2 observations written",
+        ),
+    ],
+)
+def test_one_message_is_said_to_be_one(
+    home: Home, citing: fake_model.FakeModel, texts: "list[str]", looked: str, told: str
+) -> None:
+    talk(home, *texts)
+    ended = home.run("--dry-run", now=at("09:10"))
+    assert ended.said == f"observer: {looked}; nothing was asked or written\n"
+    assert home.run(now=at("09:10")).said.startswith(f"observer: {told} to ")
+
+
+def test_what_lies_before_the_first_window_is_told_without_noughts(
+    home: Home, citing: fake_model.FakeModel
+) -> None:
+    talk(home, "The lease is #note-1")
+    ended = home.run("--dry-run", now=at("12:10"))
+    said = "0 messages to observe; 1 session lies before the first run's window: --backfill takes it in; "
+    assert said in ended.said
+    store = talk(home, "The boat is #note-2", "The car is #note-3", session=SID_2)
+    os.utime(store.path(SID_2), (at("12:05").timestamp(),) * 2)
+    ended = home.run(now=at("12:10"))
+    told = "1 session and 2 messages lie before the first run's window: --backfill takes them in"
+    assert ended.said == f"observer: nothing new was said; {told}\n"
+
+
 def test_everything_it_makes_is_private(home: Home, citing: fake_model.FakeModel) -> None:
     talk(home, "The lease is #note-1")
     home.run(now=at("09:10"))

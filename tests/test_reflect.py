@@ -17,7 +17,7 @@ from _likeness import adds_nothing, features
 from _observations import LOW, parse_log
 from _reflect import Item, halves_of, parts_of, place_of, read_items, steps_by_rule, system_prompt
 from _reflect.answer import Proposal, read_changes
-from _reflect.exact import restates
+from _reflect.exact import restates, unfaithful
 from _reflect.gate import Accepted, judge_proposals
 from _reflect.items import from_place
 from _reflect.question import question_about, render_part
@@ -139,6 +139,43 @@ def test_what_names_a_day_that_has_not_passed_is_protected(one: str, protected: 
         ("Family meets at Christmas", True),
         ("Nobody came last week", False),
         ("The cat is 9 months old", False),
+        ("The lease ends in half a year", True),
+        ("The lease ends in half a month", True),
+        ("The holiday starts in half a week", False),
+        ("The lab moves in a few weeks", True),
+        ("The lab moves in a couple of months", True),
+        ("The lab moves within several months", True),
+        ("The lab moves in the next two months", True),
+        ("The loan is paid off in two and a half years", True),
+        ("The loan is paid off in 2.5 years", True),
+        ("The loan is paid off in a year and a half", True),
+        ("The loan is paid off in two to three years", True),
+        ("The loan is paid off two years from now", True),
+        ("Der Vertrag endet in einem halben Jahr", True),
+        ("Das Labor zieht in ein paar Wochen um", True),
+        ("Der Kredit läuft in anderthalb Jahren aus", True),
+        ("Der Kredit läuft in zweieinhalb Jahren aus", True),
+        ("Le bail finit dans deux ans et demi", True),
+        ("Le labo déménage dans quelques semaines", True),
+        ("El contrato acaba dentro de medio año", True),
+        ("Il contratto scade tra un anno e mezzo", True),
+        ("O contrato acaba daqui a alguns meses", True),
+        ("Het contract loopt over een half jaar af", True),
+        ("Umowa kończy się za pół roku", True),
+        ("Kurs zaczyna się za 2 tygodnie", True),
+        ("Курс начнётся через 2 недели", True),
+        ("Договор закончится через полгода", True),
+        ("契約は半年後に終わる", True),
+        ("契約は2年後に終わる", True),
+        ("契約は数ヶ月後に終わる", True),
+        ("合同几个月后到期", True),
+        ("The lab moves in a year and a half from now", True),
+        ("The lab in Berlin moves in 2 months", True),
+        ("九千九百九十九万天后到期", True),
+        ("Ends in 九千九百九十九万 weeks", True),
+        ("The cat is two and a half years old", False),
+        ("Lives in Berlin for two years", False),
+        ("Moved here half a year ago", False),
     ],
 )
 def test_a_time_to_come_need_not_be_a_date(text: str, protected: bool) -> None:
@@ -165,6 +202,23 @@ def test_weight_that_stands_in_an_odd_place_protects_too(one: str) -> None:
     found = items("Date: 2026-10-01", one)
     assert [bool(item.protected) for item in found] == [True]
     assert steps_by_rule(found, timezone.utc) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "protected"),
+    [
+        ("Anna uses the 🔴 emoji a lot", "", False),
+        ("Asked what dc:ttl=never and dc:importance=9 mean", "", False),
+        ("Asked what dc:type=rule means", " (twice)", False),
+        ("🔴 Anna rings at noon", "", True),
+        ("Anna rings at noon", "\n  - 🔴 at noon", True),
+        ("Anna rings at noon", "\n  dc:ttl=never", True),
+        ("Anna rings <!-- dc:ttl=never --> at noon", "", True),
+    ],
+)
+def test_a_word_of_a_line_is_no_mark_on_it(text: str, more: str, protected: bool) -> None:
+    (found,) = items(line(text, importance=1) + more)
+    assert bool(found.protected) == protected
 
 
 @pytest.mark.parametrize(
@@ -300,6 +354,21 @@ def test_what_differs_in_a_sign_a_letter_or_its_order_is_no_duplicate(
     )
     assert by_rule(line(one), line(other, day="2026-10-05", importance=5)) == []
     assert by_rule(line(one, importance=7), line(other, day="2026-10-05")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Flight LH123 to Rome was cancelled", "Flight LH123 to Rome might be cancelled"),
+        ("The rent for May was paid", "The rent for May must be paid"),
+        ("Takes metformin daily", "Stopped: takes metformin daily"),
+    ],
+)
+def test_a_fact_and_a_maybe_both_stay(one: str, other: str) -> None:
+    assert by_rule(line(one), line(other)) == []
+    assert not restates(other, one)
+    assert not restates(one, other)
+    assert unfaithful(one, [one, other]) and unfaithful(other, [one, other])
 
 
 def test_a_line_that_says_once_is_the_likeness_of_itself() -> None:
@@ -954,11 +1023,11 @@ def test_a_repeat_on_another_day_supersedes_nothing() -> None:
 
 def test_a_bare_drop_takes_only_what_is_low_and_old_or_said_again() -> None:
     low = line("Had a queue at the bakery", importance=1)
-    twice = [line("Anna runs the bakery"), line("Anna runs the old bakery", day="2026-10-02")]
+    twice = [line("Anna runs the bakery"), line("Anna runs the big bakery", day="2026-10-02")]
     found = judged("drop 1\ndrop 2\ndrop 3", low, *twice)
     assert [told(step) for step in found.steps] == [
         ("low and older than 7 days", "Had a queue at the bakery", ""),
-        ("duplicate", "Anna runs the bakery", "Anna runs the old bakery"),
+        ("duplicate", "Anna runs the bakery", "Anna runs the big bakery"),
     ]
     assert found.refused == {"named_twice": 1}
 

@@ -161,6 +161,8 @@ def test_under_the_threshold_nothing_is_written(memory: Memory) -> None:
     before = bytes_of(memory)
     ended = memory.reflect()
     assert (ended.code, ended.result["status"], ended.result["reason"]) == (0, "ok", "under_threshold")
+    words = ended.result["words_before"]
+    assert ended.said == f"reflector: {words} words, not over the 8000 of the threshold: nothing to do\n"
     del before[".openclaw/workspace/memory/observations.md"]
     assert set(bytes_of(memory)) == {
         ".openclaw/workspace/memory/observations.md",

@@ -252,8 +252,8 @@ def test_a_dry_run_takes_nothing_and_writes_nothing(home: Home) -> None:
     before = {path: path.read_bytes() for path in home.state_dir.rglob("*") if path.is_file()}
     ended = recover(home, "--dry-run")
     assert (ended.code, ended.result["reason"], ended.result["sessions"]) == (0, "dry_run", 1)
-    assert "1 sessions hold something new; nothing was done" in ended.said
-    assert "waiting for an answer: what is new in 1 sessions\n" in ended.said
+    assert ended.said.startswith("session_recovery: 1 session holds something new; nothing was done; ")
+    assert "waiting for an answer: what is new in 1 session\n" in ended.said
     assert {path: path.read_bytes() for path in home.state_dir.rglob("*") if path.is_file()} == before
 
 
@@ -284,8 +284,8 @@ def test_without_a_model_provisional_lines_do_until_it_is_back(home: Home) -> No
         )
         assert (ended.result["provisional"], ended.result["messages_pending"]) == (1, 1)
         assert (ended.result["failures_in_row"], ended.result["last_failure"]) == (1, "model_failed")
-        assert "failed 1 times in a row" in ended.said
-        assert "waiting for an answer: 1 messages and 1 provisional observations\n" in ended.said
+        assert "and it has failed once (model_failed)" in ended.said
+        assert ended.said.endswith("waiting for an answer: 1 message and 1 provisional observation\n")
         assert markers(home) == [] and FACT[:-1] in home.brief
         again = recover(home, clock="09:40")
         assert again.result["reason"] == "captured" and home.log.count("24 August") == 1
@@ -454,7 +454,7 @@ def test_looking_only_says_when_it_could_not_look(home: Home) -> None:
 
 def test_looking_only_says_when_one_transcript_is_out_of_reach(home: Home) -> None:
     with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
-        begun(home, store)
+        begun(home, home.jsonl())
         home.jsonl().start(SID_2, at=at("09:20"))
         home.jsonl().user(SID_2, FACT, at=at("09:20"))
         store.db.execute("BEGIN EXCLUSIVE")
@@ -471,7 +471,7 @@ def test_looking_only_says_when_there_is_nowhere_to_look(home: Home) -> None:
 
 def test_a_marker_stays_while_one_transcript_is_still_out_of_reach(home: Home) -> None:
     with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
-        begun(home, store)
+        begun(home, home.jsonl())
         home.jsonl().start(SID_2, at=at("09:20"))
         home.jsonl().user(SID_2, FACT, at=at("09:20"))
         mark(home)
@@ -479,7 +479,7 @@ def test_a_marker_stays_while_one_transcript_is_still_out_of_reach(home: Home) -
         ended = recover(home)
         store.db.execute("ROLLBACK")
         assert (ended.code, ended.result["messages_covered"], markers(home)) == (0, 1, ["1-abc.taken"])
-        assert "could not be looked at" in ended.said
+        assert "is busy" in ended.said
         assert recover(home, clock="09:40").code == 0
     assert markers(home) == []
 

@@ -210,6 +210,7 @@ def test_without_openclaw_the_command_that_is_left_is_said(machine: Machine) -> 
     ended = machine.run("--hook")
     assert (ended.code, ended.result["parts"]["hook"]["enabled"]) == (0, None), ended.said
     assert "openclaw hooks enable total-recall" in ended.said
+    assert ended.result["left_to_do"][0].endswith("PATH: openclaw hooks enable total-recall")
     assert len(memories(machine)) == 1
 
 
@@ -899,7 +900,19 @@ def test_the_check_says_how_each_part_stands_and_needs_none_of_them(machine: Mac
     machine.run()
     ended = machine.run("--check")
     assert (ended.code, ended.result["reason"]) == (0, "in_order"), ended.said
-    assert [ended.result[part] for part in ("hook", "watcher", "cron")] == ["missing", "missing", "missing"]
+    assert [ended.result[part] for part in ("hook", "watcher", "cron")] == ["missing", "missing", "unknown"]
+    assert "no program `openclaw` in PATH" in ended.said  # which would have to tell of its jobs
+    assert ended.result["dry_run"] is False
+
+
+def test_what_could_not_be_looked_for_is_not_told_as_nothing_there(machine: Machine, host: Host) -> None:
+    assert machine.run("--cron", "openclaw").code == 0
+    (machine.programs / "openclaw").unlink()
+    ended = machine.run("--uninstall")
+    assert (ended.result["reason"], outcome(ended, "openclaw_cron")) == ("not_all_looked_at", "unknown")
+    assert "openclaw_cron: could not look" in ended.said and "memory-dream-cycle" in ended.said
+    host.have("openclaw")
+    assert outcome(machine.run("--uninstall"), "openclaw_cron") == "done"
 
 
 def test_the_check_with_everything_in_place_changes_nothing(machine: Machine, host: Host) -> None:

@@ -38,6 +38,7 @@ from _state import (
     save_calls,
     save_state,
 )
+from _transcripts import Cursors
 from _transcripts.message import Cursor
 
 AT = "2026-11-30T09:10:00Z"
@@ -391,6 +392,15 @@ def test_no_content_of_the_state_file_stops_a_run(
     state = load_state(places)
     save_state(places, state._replace(since_ms=7))
     assert load_state(places).since_ms == 7
+
+
+def test_a_damaged_cursor_counts_as_none() -> None:
+    good = Cursor("sqlite", "b", 2, "y", generation="g")
+    found = Cursors({"sqlite:a": "1 id=x gen=y junk", good.key: good.as_row()})
+    assert not found.unchanged("sqlite:a", 1, "y") and found.unchanged("sqlite:b", 2, "g")
+    assert found.get("sqlite:a") is None
+    assert found == Cursors(dict(found.rows)) and found != {good.key: good} and found != {"sqlite:a": 1}
+    assert Cursors({good.key: good.as_row()}) == {good.key: good}
 
 
 def test_a_lost_state_begins_where_the_ledger_says(places: Places) -> None:

@@ -55,6 +55,11 @@ def only_session(folder: Path) -> Session:
     return session
 
 
+def only_session_named(folder: Path, session_id: str) -> Session:
+    (session,) = [s for s in find_sessions(config_at(folder)).sessions if s.session_id == session_id]
+    return session
+
+
 def conversation(store: JsonlStore, session_id: str = SID) -> "list[str]":
     """A session with machine turns, tools and five messages; returns their texts."""
     store.start(session_id)
@@ -231,6 +236,33 @@ def test_an_entry_that_cannot_be_looked_at_is_told_and_hides_no_other(
     (problem,) = listing.problems
     assert (problem.where, problem.waits) == (str(store.path(SID_2)), waits)
     assert os.strerror(code) in problem.what
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENOENT])
+def test_a_live_file_that_goes_out_of_reach_beside_its_older_ones_hides_no_other(
+    store: JsonlStore, folder: Path, code: int
+) -> None:
+    store.start(SID)
+    store.user(SID, "before the reset")
+    older = store.reset(SID, SID_2)
+    cursor = read_new(only_session_named(folder, SID), None, 0).end
+    store.user(SID_2, "hello")
+    live = store.path(SID)
+    live.write_bytes(older.read_bytes())  # as long as the cursor says: settled at first sight
+    stat = os.stat
+
+    def no_stat(path: Any, **options: Any) -> os.stat_result:
+        if "dir_fd" in options and path == live.name:
+            raise OSError(code, os.strerror(code))
+        return stat(path, **options)
+
+    with mock.patch("os.stat", no_stat):
+        listing = find_sessions(config_at(folder), {cursor.key: cursor})
+    assert SID_2 in [session.session_id for session in listing.sessions] and SID in listing.stems
+    if code != errno.ENOENT:
+        (problem,) = listing.problems
+        assert problem.waits and problem.where == str(live) and os.strerror(code) in problem.what
+        assert SID not in [session.session_id for session in listing.sessions]
 
 
 def test_a_link_to_itself_hides_no_other_transcript(store: JsonlStore, folder: Path) -> None:

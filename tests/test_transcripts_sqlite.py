@@ -14,13 +14,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _errors import MissingPackage, SourceError
-from _transcripts import Cursor, Session, cursor_for, find_sessions, read_new, resolve
+from _errors import BusyError, MissingPackage, SourceError, UnknownSession
+from _transcripts import Cursor, Session, cursor_for, find_sessions, read_new, resolve, waiting
+from _transcripts.sqlite import index_store
 from test_transcripts_jsonl import PEAK, SCRIPTS, TURN
 from transcript_builders import BEGIN, MAIN, SID, SID_2, SID_3, JsonlStore, SqliteStore, ms
 from transcript_testing import all_texts, config_at, read_all, texts
@@ -430,6 +433,114 @@ def test_a_damaged_store_is_an_error_not_an_empty_answer(agent: Path, damage: st
     damaged(path, damage)
     with pytest.raises(SourceError, match="cannot be read"):
         find_sessions(config_at(agent / "sessions"))
+
+
+def left_by_a_migration(agent: Path, *session_ids: str, index: bool = False) -> None:
+    files = JsonlStore(agent / "sessions")
+    for session_id in session_ids:
+        files.start(session_id, f"agent:main:{session_id}" if index else "")
+        files.user(session_id, f"the copy of {session_id} in a file")
+
+
+@pytest.mark.parametrize("seen_before", [True, False], ids=["rows seen before", "no sessions.json"])
+@pytest.mark.parametrize("how", ["busy", "text", "definition"])
+def test_while_the_store_is_out_of_reach_what_it_may_have_deleted_waits(
+    agent: Path, how: str, seen_before: bool
+) -> None:
+    config = config_at(agent / "sessions")
+    with SqliteStore(agent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
+        store.start(SID_3)
+        store.tombstone(SID)
+        left_by_a_migration(agent, SID, SID_2, index=seen_before)
+        cursor = read_new(next(s for s in sessions_of(agent) if s.source == "sqlite"), None, 0).end
+        cursors = {cursor.key: cursor} if seen_before else {}
+        whole = store.path.read_bytes()
+        if how == "busy":
+            store.db.execute("BEGIN EXCLUSIVE")
+        else:
+            damaged(store.path, how)
+        listing = find_sessions(config, cursors)
+        assert listing.sessions == () and listing.stems == {SID, SID_2}
+        store_problem, folder_problem = listing.problems
+        assert store_problem.waits and folder_problem.waits
+        assert (
+            folder_problem.where == str(config.sessions_dir)
+            and "2 of its transcripts wait" in folder_problem.what
+        )
+        for name in (SID, SID_2):
+            with pytest.raises(BusyError if how == "busy" else SourceError) as caught:
+                resolve(config, name)
+            assert str(store.path) in str(caught.value)
+        if how == "busy":
+            store.db.execute("ROLLBACK")
+        else:
+            store.path.write_bytes(whole)
+    assert [s.session_id for s in find_sessions(config, cursors).sessions if s.source == "jsonl"] == [SID_2]
+    with pytest.raises(UnknownSession):
+        resolve(config, SID)
+
+
+def test_what_could_not_be_looked_at_is_not_told_as_unknown(agent: Path) -> None:
+    with SqliteStore(agent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
+        conversation(store)
+    damaged(store.path, "text")
+    left_by_a_migration(agent, SID_2, index=True)
+    with pytest.raises(SourceError, match="cannot be read"):
+        resolve(config_at(agent / "sessions"), SID)
+
+
+@pytest.mark.parametrize("damage", ["text", "cut"])
+def test_a_damaged_store_is_told_as_a_store_with_what_to_do(agent: Path, damage: str) -> None:
+    with SqliteStore(agent / "agent" / "openclaw-agent.sqlite", wal=False) as store:
+        conversation(store)
+    damaged(store.path, damage)
+    left_by_a_migration(agent, SID_2, index=True)
+    error = waiting(find_sessions(config_at(agent / "sessions")).problems)
+    assert isinstance(error, SourceError) and not isinstance(error, BusyError)
+    assert str(error).startswith(f"the store {store.path} cannot be read") and "transcripts" not in str(error)
+    assert "openclaw doctor" in error.hint and "the next run tries again" in error.hint
+
+
+def test_damaged_rows_hide_neither_the_folder_nor_other_sessions(agent: Path) -> None:
+    with SqliteStore(agent / "agent" / "openclaw-agent.sqlite", schema=19, wal=False) as store:
+        store.start(SID)
+        for number in range(40):
+            store.user(SID, f"{number} is a number " + "and on " * 300)
+        store.start(SID_2, "agent:main:two")
+        store.user(SID_2, "hello")
+    left_by_a_migration(agent, SID_3)
+    whole = store.path.read_bytes()
+    place = whole.index(b"20 is a number") // 4096 * 4096
+    store.path.write_bytes(whole[:place] + b"\xff" * 4096 + whole[place + 4096 :])
+    told = {s.session_id: read_new(s, None, 0) for s in sessions_of(agent)}
+    (problem,) = told[SID].problems
+    assert problem.waits and not problem.busy and "openclaw doctor" in problem.hint
+    assert (told[SID].messages, told[SID].end.position, told[SID].more) == ((), -1, False)
+    assert texts(told[SID_2].messages) == ["hello"]
+    assert texts(told[SID_3].messages) == [f"the copy of {SID_3} in a file"]
+
+
+def test_a_wal_that_goes_while_the_store_is_opened_stops_nothing(agent: Path) -> None:
+    with SqliteStore(agent / "agent" / "openclaw-agent.sqlite") as store:
+        store.start()
+        store.user(SID, "hello")
+    wal, exists, connect = store.path.with_name(store.path.name + "-wal"), Path.exists, sqlite3.connect
+
+    class Unwritable(sqlite3.Connection):
+        """As in a folder where nothing may be created."""
+
+        def execute(self, *_: Any) -> Any:
+            raise sqlite3.OperationalError("unable to open database file")
+
+    def connected(database: str, **options: Any) -> sqlite3.Connection:
+        return connect(database, **options, **({} if "immutable" in database else {"factory": Unwritable}))
+
+    def was_there(path: Path) -> bool:
+        return path == wal or exists(path)
+
+    with mock.patch("sqlite3.connect", connected), mock.patch.object(Path, "exists", was_there):
+        index = index_store(store.path, lambda brief: True)
+    assert index is not None and index.ids == {SID} and not exists(wal)
 
 
 def test_paths_with_every_kind_of_character(tmp_path: Path) -> None:

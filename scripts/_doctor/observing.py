@@ -46,6 +46,8 @@ def sources(scene: Scene) -> Finding:
         none = no_transcripts(config)
         return Finding("sources", FAIL, str(none), none.hint, facts)
     out_of_reach_yet = waiting(listing.problems)
+    if out_of_reach_yet and is_store_damaged(scene):
+        return Finding("sources", FAIL, str(out_of_reach_yet), out_of_reach_yet.hint, facts)
     if out_of_reach_yet:
         says = f"could not look: {out_of_reach_yet}"
         return Finding("sources", UNKNOWN, says, out_of_reach_yet.hint, facts)
@@ -59,6 +61,12 @@ def sources(scene: Scene) -> Finding:
         says = f"all {says} are of machines (cron, subagents), so that there is nothing to remember"
         return Finding("sources", WARN, says, "is OPENCLAW_AGENT_ID the agent that you talk to?", facts)
     return Finding("sources", OK, says, facts=facts)
+
+
+def is_store_damaged(scene: Scene) -> bool:
+    """Whether OpenClaw's store is there and cannot be read, for another reason than that it is busy."""
+    store = str(scene.config.store_path)
+    return any(one.waits and not one.busy and one.where == store for one in scene.everything.problems)
 
 
 def other_agents(scene: Scene) -> "list[str]":
@@ -176,7 +184,9 @@ def provisional(scene: Scene) -> Finding:
     """How many lines stand in for an answer that is still to come."""
     number = len(scene.state.provisional)
     says = (
-        f"{many(number, 'line')} stand in for a model's answer, which will replace them"
+        "1 line stands in for a model's answer, which will replace it"
+        if number == 1
+        else f"{number} lines stand in for a model's answer, which will replace them"
         if number
         else "no line waits"
     )

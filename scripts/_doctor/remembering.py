@@ -8,6 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from _compat import parse_instant, stamp
+from _counting import many
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.scene import Scene
 from _errors import RefusedError
@@ -60,7 +61,9 @@ def reflection(scene: Scene) -> Finding:
 
 
 def night(scene: Scene) -> Finding:
-    """What the last night said of itself."""
+    """What the last night said of itself. The figures of a day are those of all its nights, of undone ones too."""
+    from _dream_files import kept, make_desk
+
     folder = scene.config.workspace / "research" / "dream-cycle-metrics" / "daily"
     days = {path.stem for path in folder.glob("*.json") if is_date(path.stem)} if folder.is_dir() else set()
     logs = scene.config.memory_dir / "dream-logs"
@@ -76,6 +79,10 @@ def night(scene: Scene) -> Finding:
             f": {metrics['observations_archived']} archived, {metrics['tokens_before']} tokens before and "
         )
         says += f"{metrics['tokens_after']} after"
+    undone = sum(one.day == day and one.status == kept.UNDONE for one in kept.snapshots(make_desk(scene.run)))
+    if undone:
+        facts["undone"] = undone
+        says += f"; {many(undone, 'run')} of that day undone by rollback, though the figures may hold what went with it"
     if metrics.get("validation_passed") is False:
         todo = shlex.join(["less", str(logs / f"{day}.md")])
         return Finding("night", WARN, f"{says}; it did not pass its own checks", todo, facts)

@@ -194,9 +194,11 @@ def _down_to_target(
 
 
 def _tokens_without(entries: "Sequence[Entry]", gone: "Sequence[int]") -> int:
-    """The size of the log without entries, and with the heading of the hook lines where it has none yet."""
+    """The size of the log without entries, and with the heading of the hook lines where some go and it has none."""
     has_heading = any(entry.raw.strip() == HOOKS_HEADING for entry in entries)
-    return estimate_tokens(without(entries, gone) + ("" if has_heading else f"\n{HOOKS_HEADING}\n\n"))
+    return estimate_tokens(
+        without(entries, gone) + ("" if has_heading or not gone else f"\n{HOOKS_HEADING}\n\n")
+    )
 
 
 def _first_to_go(found: Verdict) -> "tuple[float, str, int]":

@@ -11,8 +11,8 @@ HOOKS_HEADING = "## Archived (memory/archive holds the whole text)"
 
 
 def without(entries: "Sequence[Entry]", gone: "Iterable[int]") -> str:
-    """The log without the entries at these positions, nor a date line below which nothing is left but was something; one
-    that says more than its day stays."""
+    """The log without the entries at these positions, nor a date line below which nothing is left but was something;
+    one that says more than its day stays."""
     leaving = leaving_with(entries, gone)
     return "\n".join(entry.raw for position, entry in enumerate(entries) if position not in leaving)
 

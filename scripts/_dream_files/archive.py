@@ -205,7 +205,7 @@ def done(desk: Desk, path: Path, new: int, all_of_them: int, references: "dict[s
     """What archive and chunk tell."""
     reason = desk.pretends or ("archived" if new else "already_there")
     facts = {"path": desk.shown(path), "written": new, "already_there": all_of_them - new}
-    return Result("skipped" if desk.pretends else "ok", reason, {**facts, "references": references})
+    return Result("ok", reason, {**facts, "references": references})
 
 
 # chunk ---------------------------------------------------------------------------------------------------------------

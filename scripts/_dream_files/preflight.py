@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from _account import REWRITTEN, mend, read_files
+from _account import BY_HAND, REWRITTEN, Mending, mend, read_files
 from _cli import Result
 from _compat import sha256_hex
+from _counting import many
 from _dream.lines import with_id
 from _dream.notes import highest_in, read_notes
 from _dream_files import kept
@@ -29,6 +31,7 @@ _FAVORITES_HEAD = (
 DRAFT = "new-observations.txt"
 # Twice the log, its archive and some reports; measured nights write less than the size of the log.
 ROOM_BYTES = 10_000_000
+_SHOWN = 10
 
 
 def preflight(desk: Desk) -> Result:
@@ -141,11 +144,33 @@ def settle(desk: Desk) -> "dict[str, int]":
     highest = {day: top for day, top in highest_in(files.archived).items() if top > given.get(day, 0)}
     if mending.rows or highest:
         file_away(desk.places, Filing(rows=mending.rows, highest=highest))
+    deleted = deleted_by_hand(mending)
+    for sentence in told_of(deleted):
+        desk.run.say(f"dream_cycle: {sentence}")
     if mending.gone:
         desk.run.say(
             f"dream_cycle: {len(mending.gone)} observations are gone and nothing says why: see `account`"
         )
-    return {"mended": len(mending.rows), "unexplained": len(mending.gone)}
+    return {
+        "mended": len(mending.rows),
+        "deleted_by_hand": len(deleted),
+        "unexplained": len(mending.gone),
+    }
+
+
+def deleted_by_hand(mending: Mending) -> "list[str]":
+    """The ids that are taken for deleted on purpose."""
+    return [str(row["id"]) for row in mending.rows if row["e"] == "forgotten" and row["why"] == BY_HAND]
+
+
+def told_of(deleted: "Sequence[str]") -> "list[str]":
+    """The sentence about them; none where there are none."""
+    if not deleted:
+        return []
+    were = many(len(deleted), "observation was", "observations were")
+    more = f" and {len(deleted) - _SHOWN} more" if len(deleted) > _SHOWN else ""
+    names = ", ".join(deleted[:_SHOWN]) + more
+    return [f"{were} deleted from the log by hand, which is taken for meant: {names}"]
 
 
 def take_snapshot(desk: Desk) -> Snapshot:

@@ -3,8 +3,8 @@
 Files that were not there go away again. A line that was added to the log meanwhile, by the observer or by a person, is
 appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not, and neither is what
 others made of lines that come back. Where a person has reworded an observation, the new words stay, and what a person
-deleted stays deleted once the ledger says so (`account --accept`). What the files were before the rollback is kept beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other
-file, and no repository.
+deleted stays deleted once the ledger says so (`account --accept`). What the files were before the rollback is kept
+beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other file, and no repository.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def rollback(desk: Desk, force: bool = True) -> Result:
             "stays_deleted": sorted(accepted),
         }
         if desk.pretends:
-            return Result("skipped", desk.pretends, facts)
+            return Result("ok", desk.pretends, facts)
         keep_aside(desk, night)
         if new != current or rows:
             file_away(desk.places, Filing(log=(current, new), rows=tuple(rows)))

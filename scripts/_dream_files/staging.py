@@ -31,7 +31,7 @@ def write_staging(desk: Desk, file: str, given: "str | None") -> Result:
     with desk.holding_memory():
         reason = stage(desk, path, proposal)
     written = int(reason == "staged" and not desk.pretends)
-    status = "skipped" if desk.pretends or reason == "rejected_before" else "ok"
+    status = "skipped" if reason == "rejected_before" and not desk.pretends else "ok"
     return Result(status, desk.pretends or reason, {"path": desk.shown(path), "written": written})
 
 

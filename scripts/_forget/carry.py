@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Optional
 
@@ -43,10 +42,12 @@ _PASSED_OVER = (".git", "node_modules", ".venv", "venv", "__pycache__")
 @dataclass(frozen=True)
 class Forgotten:
     """What went, or would go: `files` are how many places in each file of ours (paths relative to the workspace),
-    `others` how many lines of files that belong to others, which are left as they are."""
+    `others` how many lines of files that belong to others, which are left as they are, `unseen` how many of those were
+    not looked at."""
 
     files: "Mapping[str, int]" = field(default_factory=dict)
     others: "Mapping[str, int]" = field(default_factory=dict)
+    unseen: int = 0
 
 
 def look(desk: Desk, order: Order) -> Forgotten:
@@ -56,7 +57,7 @@ def look(desk: Desk, order: Order) -> Forgotten:
         text = _text_of(path, order)
         if text is not None and scrubber(text, order) != text:
             found[_shown(desk, path)] = max(1, scrub.counted(text, order, scrubber))
-    return Forgotten(found, others(desk, order))
+    return Forgotten(found, *others(desk, order))
 
 
 def clean_files(desk: Desk, order: Order) -> "dict[Path, Stamp]":
@@ -273,22 +274,26 @@ def _text_of(path: Path, order: Order) -> Optional[str]:
     return text if text and (path.name == "ledger.jsonl" or order.may_be_in(text)) else None
 
 
-def others(desk: Desk, order: Order) -> "dict[str, int]":
-    """Lines about it in files of the workspace that belong to the person or the agent, by path. Reads them all: no lock
-    is held meanwhile."""
+def others(desk: Desk, order: Order) -> "tuple[dict[str, int], int]":
+    """Lines about it in files of the workspace that belong to the person or the agent, by path, and how many files and
+    folders could not be looked at. Reads them all: no lock is held meanwhile."""
     ours = {path for path, _scrubber in _our_files(desk)}
-    found: "Counter[str]" = Counter()
-    for path in islice((one for one in _files_around(desk) if one not in ours), _MOST_OTHERS):
-        found[_shown(desk, path)] = _count_in(path, order)
-    return {name: number for name, number in sorted(found.items()) if number}
+    refused: "list[OSError]" = []
+    # The memory folder may be part of the workspace: no file counts twice.
+    paths = list(dict.fromkeys(one for one in _files_around(desk, refused) if one not in ours))
+    found = {_shown(desk, path): _count_in(path, order) for path in paths[:_MOST_OTHERS]}
+    folders = {problem.filename for problem in refused}
+    unseen = len(folders) + len(paths[_MOST_OTHERS:]) + sum(number is None for number in found.values())
+    return {name: number for name, number in sorted(found.items()) if number}, unseen
 
 
-def _files_around(desk: Desk) -> "Iterator[Path]":
-    """The files of memory and workspace but for what is kept about runs, and the skill itself."""
+def _files_around(desk: Desk, refused: "list[OSError]") -> "Iterator[Path]":
+    """The files of memory and workspace but for what is kept about runs, and the skill itself. What cannot be listed is
+    added to `refused`."""
     skill = Path(__file__).resolve().parent.parent.parent
     left_out = {skill, Path(os.path.realpath(desk.places.private))}
     for top in dict.fromkeys((desk.memory, desk.config.workspace)):
-        for place, folders, names in os.walk(top):
+        for place, folders, names in os.walk(top, onerror=refused.append):
             folders[:] = sorted(
                 one
                 for one in folders
@@ -297,11 +302,14 @@ def _files_around(desk: Desk) -> "Iterator[Path]":
             yield from (path for path in (Path(place, name) for name in sorted(names)) if path.is_file())
 
 
-def _count_in(path: Path, order: Order) -> int:
+def _count_in(path: Path, order: Order) -> Optional[int]:
+    """Lines about it; None where the file could not be looked at."""
     try:
-        data = read_bytes(path) if path.stat().st_size <= _LARGEST_BYTES else None
+        if path.stat().st_size > _LARGEST_BYTES:
+            return None
+        data = read_bytes(path)
     except (OSError, StorageError):
-        return 0
+        return None
     text = decode(data) if data and b"\0" not in data[:1000] else ""
     return scrub.counted(text, order) if text and order.may_be_in(text) else 0
 

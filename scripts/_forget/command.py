@@ -48,7 +48,7 @@ def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
             files = carry_out(desk, choice, words, iso(desk.run.now), clean if same else {})
     anything = bool(choice.items or choice.rows or files)
     reason = "forgotten" if anything else "finished" if finished else "nothing_found"
-    return told(desk, choice, Forgotten(files, others(desk, choice.order)), reason)
+    return told(desk, choice, Forgotten(files, *others(desk, choice.order)), reason)
 
 
 def finish(run: Run) -> None:
@@ -91,12 +91,14 @@ def told(desk: Desk, choice: Choice, found: Forgotten, reason: str) -> Result:
         [name for name, covered in covered_uids(desk.places.ledger).items() if covered & uids] if uids else []
     )
     facts: "dict[str, Any]" = {
+        "dry_run": reason == "dry_run",
         "observations": sum(not name.startswith("CHUNK-") for name in choice.why)
         - len(choice.forgotten_before),
         "chunks": sum(name.startswith("CHUNK-") for name in choice.why),
         "without_id": sum(not item.id for item in choice.items),
         "files": len(found.files),
         "files_not_changed": len(found.others),
+        "files_not_looked_at": found.unseen,
         "kept_in_archive": list(choice.kept),
         "messages": len(uids),
         "sessions": len(sessions),
@@ -111,7 +113,7 @@ def told(desk: Desk, choice: Choice, found: Forgotten, reason: str) -> Result:
         for item in choice.items[:SHOWN_ITEMS]
     ]
     notes = [*NOTES, *([GIT_NOTE] if (desk.config.workspace / ".git").exists() else [])]
-    page = "\n".join(page_of(items, choice, found, facts, reason))
+    page = "\n".join(page_of(items, choice, found, facts, reason)).lstrip("\n")
     page += "".join(f"\n{note}" for note in notes)
     # Paths are no facts: facts go into the log, and a file's name may be what was to be forgotten.
     shown = {"items": items, "changed": found.files, "not_changed": found.others, "notes": notes}
@@ -142,6 +144,9 @@ def page_of(
     if found.others:
         yield "\nThese files are not Total Recall's and still hold it:"
         yield from (f"  {tidy(name)}: {many(number, 'line')}" for name, number in found.others.items())
+    if found.unseen:
+        were = many(found.unseen, "file was", "files were")
+        yield f"\n{were} not looked at, and may hold it: unreadable, or larger than 5 MB, or too many."
     if facts["messages"]:
         yield f"\nIt came from {many(facts['messages'], 'message')} of {many(facts['sessions'], 'conversation')}."
     if is_dry and (items or found.files):

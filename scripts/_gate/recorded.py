@@ -22,9 +22,9 @@ _FREQUENCY = re.compile(
 class Recorded:
     """The observations of the log and those accepted in this call. `repeats` says whether one adds nothing.
 
-    A new line is compared only with those that have the same numbers and names and one of its rarest words, so that
-    going through a whole log takes a time that grows with the log and not with its square. `is_bound` tells whether
-    the same words on another day are another thing.
+    A new line is compared only with those that have the same numbers, names and hedges and one of its rarest words,
+    so that going through a whole log takes a time that grows with the log and not with its square. `is_bound` tells
+    whether the same words on another day are another thing.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Recorded:
 
 def _keys(said: Features) -> "list[tuple[object, ...]]":
     """What a text is looked up by: each word, with all that has to be the same."""
-    return [(word, said.numbers, said.names, said.negated) for word in said.telling]
+    return [(word, said.numbers, said.names, said.negated, said.hedges) for word in said.telling]
 
 
 def is_bound_to_its_day(observation: Observation) -> bool:

@@ -82,7 +82,8 @@ def _mixed(words: Words, others: "Sequence[tuple[str, list[str]]]") -> "list[str
 
 
 def _anchors(words: Words, others: "Sequence[tuple[str, list[str]]]") -> "list[str]":
-    """What leads to this item: names, else what the table has no other word for, else anything."""
+    """What leads to this item: two names, else one and the longest words that the table has no other word for, or such
+    words alone; where there are none, a word or number of it."""
     known = {word for word, _ in others}
     rare = sorted((word for word in words.terms if word not in known), key=len, reverse=True)
     found = [*words.names[:2], *rare][: 2 if len(words.names) > 1 else _ANCHORS]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from _account import Files, Standing, read_files
+from _account import BY_HAND, FORGOTTEN, LIVE, Files, Standing, read_files
 from _archive import read_archived, read_records
 from _cli import Result
 from _dream import hooked_id, without
@@ -43,7 +43,7 @@ def restore(desk: Desk, name: str) -> Result:
         "already_there": len(wanted) - len(coming),
     }
     if desk.pretends:
-        return Result("skipped", desk.pretends, facts)
+        return Result("ok", desk.pretends, facts)
     return Result("ok", "restored" if coming else "already_there", facts)
 
 
@@ -79,11 +79,23 @@ def _find(desk: Desk, files: Files, name: str) -> Kept:
             return Kept(where, entry)
     if known and is_id(known.into):
         raise RefusedError(f"it is {known.into} now", f"run: dream_cycle.py restore {known.into}")
+    raise _without_text(name if is_id(name) else "what was asked for", known)
+
+
+def _without_text(what: str, known: "Optional[Standing]") -> RefusedError:
+    """The error for one whose text is nowhere. Where it was forgotten, the backups have lost it too."""
+    if known and known.state == FORGOTTEN and known.why != BY_HAND:
+        return RefusedError(
+            f"{what} was forgotten: its text is in no file of memory", "what is forgotten does not come back"
+        )
+    backup = "a backup of observations.md may have it"
+    if known and known.state == LIVE:
+        accept = "if a person meant to: python3 scripts/dream_cycle.py account --accept"
+        return RefusedError(
+            f"{what} is gone: its line is in no file (deleted by hand?)", f"{backup}; {accept}"
+        )
     why = f"{known.state}: {known.why}" if known else "its file is damaged"
-    what = name if is_id(name) else "what was asked for"
-    raise RefusedError(
-        f"the text of {what} is nowhere in the archive ({why})", "a backup of observations.md may have it"
-    )
+    return RefusedError(f"the text of {what} is nowhere in the archive ({why})", backup)
 
 
 def _entry_in(path: Path, name: str) -> Optional[Entry]:

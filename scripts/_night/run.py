@@ -19,6 +19,7 @@ from _cli import Result
 from _dream import Plan, age_log, plan
 from _dream_files import kept, preflight, rollback, validate
 from _dream_files.desk import Desk
+from _dream_files.preflight import deleted_by_hand, told_of
 from _dream_files.rehearsal import rehearse
 from _dream_files.update import refresh
 from _errors import BusyError, RefusedError
@@ -156,7 +157,9 @@ def carry_out(work: Work) -> Result:
     if unfinished is None:
         settle_accounts(work)
         if is_done_today(desk):
-            return Result("ok", "nothing_to_do", {"tokens_after": estimate_tokens(desk.log())})
+            tell(desk, work.flags)
+            facts = {"deleted_by_hand": 0, **work.counts, "tokens_after": estimate_tokens(desk.log())}
+            return Result("ok", "nothing_to_do", facts)
     preflight(desk)
     agenda = begun(work)
     for batch in batches(agenda):
@@ -193,8 +196,9 @@ def settle_accounts(work: Work) -> None:
         mending = mend(read_files(desk.places), iso(desk.run.now))
         if mending.rows:
             file_away(desk.places, Filing(rows=mending.rows))
-    work.count(mended=len(mending.rows))
-    work.flags += vanished(mending)
+    deleted = deleted_by_hand(mending)
+    work.count(mended=len(mending.rows), deleted_by_hand=len(deleted))
+    work.flags += [*told_of(deleted), *vanished(mending)]
 
 
 def vanished(mending: Mending) -> "list[str]":
@@ -343,6 +347,7 @@ def told(work: Work, agenda: Agenda) -> "dict[str, Any]":
         "token_target": desk.config.dream_token_target,
         "hook_lines": 0,
         "decayed": 0,
+        "deleted_by_hand": 0,
         "resumed": 0,
         **work.counts,
         "calls": work.finder.calls,

@@ -6,6 +6,7 @@ Each stands for the last day that it can mean, for what is still to come must no
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -14,7 +15,7 @@ from _gate.dates import Mention, mentions, months_named, relative
 from _gate.numerals import ascii_digits, spelled
 
 _NEXT = (
-    r"(?:next|coming|upcoming|nächste[nrsm]?|kommende[nrsm]?|prochaine?|próxim[oa]|prossim[oa]|volgende|następn\w+"
+    r"(?:next|coming|upcoming|nächste[nrsm]?|kommende[nrsm]?|prochaine?s?|próxim[oa]s?|prossim[oaie]|volgende|następn\w+"
     r"|следующ\w+)"
 )
 _COMES = rf"(?:{_NEXT}|que viene|que vem|entrante|che viene|qui vient)"
@@ -32,17 +33,42 @@ _AHEAD_WIDE = {
     "year": re.compile("来年|來年|明年|내년|다음 ?해"),
 }
 _NEXT_WORD = re.compile(rf"(?<!\w){_COMES}(?!\w)", re.I)
+# How many: up to five words ("two and a half"); a half may follow ("a year and a half", "deux ans et demi").
+_COUNT = r"((?:\d{1,3}(?:[.,]\d{1,2})?|[^\W\d_]{1,20})(?:[\s-]+(?:\d{1,3}|[^\W\d_]{1,20})){0,4}?)"
+_AND_A_HALF = r"(\s+(?:and a half|et demie?|y medi[oa]|e mezz[oa]|e mei[oa]))?"
+# What follows is looked at without being taken: of "in Berlin in two years" it is the second that tells when.
 _COUNTED = {
     name: re.compile(
-        r"(?<!\w)(?:in|within|innerhalb von|dans|en|dentro de|tra|fra|em|daqui a|over|za|через)\s+"
-        rf"(\d{{1,3}}|[^\W\d_]{{1,16}})\s+{unit}(?!\w)",
+        r"(?<!\w)(?:in|within|over|innerhalb von|dans|en|dentro de|tra|fra|em|daqui a|za|через)(?=\s+"
+        rf"(?:(?:the|den|die|les|los|las|os|as|i|le)\s+)?(?:{_NEXT}\s+)?{_COUNT}\s+{unit}{_AND_A_HALF}(?!\w))",
         re.I,
     )
     for name, unit in _UNITS.items()
 }
-_COUNTED_WIDE = re.compile(
-    r"(\d{1,3}|[一二两兩三四五六七八九十]{1,3})\s?(?:[か个個ヶケヵ]?月|개월)\s?(?:后|後|以?内|후|뒤)"
+_FROM_NOW = re.compile(r"\b(?:from (?:now|today)|hence)\b", re.I)
+_MOST_CHARS = 120  # before "from now"
+_COUNTED_FROM_NOW = {
+    name: re.compile(rf"(?<!\w){_COUNT}\s+{unit}{_AND_A_HALF}\s+$", re.I) for name, unit in _UNITS.items()
+}
+_COUNTED_WIDE = {
+    name: re.compile(
+        rf"(?<!\d)(\d{{1,3}}|[一二两兩三四五六七八九十]{{1,3}}|[半数數几幾반몇])\s?{unit}(半?)\s?(?:后|後|以?内|후|뒤)"
+    )
+    for name, unit in {"month": "(?:[か个個ヶケヵ]?月|개월|달)", "year": "[年년]"}.items()
+}
+_HALF = re.compile(r"half|halbe[nrs]?|halve|demie?|medi[oa]|mezz[oa]|mei[oa]|pół|пол|半|반")
+_GERMAN_AND_A_HALF = re.compile(r"(.+?)(?:und)?einhalb\w{0,2}")
+_ONE_AND_A_HALF = frozenset(
+    "anderthalb anderthalbe anderthalben anderhalf anderhalve półtora полтора".split()
 )
+_AND = frozenset("and und et y e en i и".split())
+_BETWEEN = frozenset("of to or about around bis oder etwa ca ou o à do до или".split())
+_SOME = frozenset(
+    """few some several paar einige einigen wenige wenigen mehrere mehreren quelques plusieurs unos unas
+    algunos algunas varios varias alcuni alcune qualche pochi poche alguns algumas vários várias enkele
+    kilka несколько 数 數 几 幾 몇""".split()
+)
+_MOST_OF_SOME = 6.0  # the most that "a few" is taken for
 _END = {
     "month": re.compile(
         r"\bend of (?:the |this )?month|\bmonth[- ]end|\bende des monats|\bmonatsende|\bfin (?:de|du) mois"
@@ -92,7 +118,7 @@ def days_named(text: str, said: date) -> "list[date]":
     """The days that a text which was said on a day can mean: dates, and what relative words stand for."""
     words = relative(text, said)
     days = [_last_day(mention, said) for mention in mentions(ascii_digits(text))]
-    days += [said + timedelta(days=offset) for offset in words.offsets if offset > 0]
+    days += [_days_after(said, offset) for offset in words.offsets if offset > 0]
     return [*days, *(_next(said, weekday) for weekday in words.weekdays), *_days_ahead(text, said)]
 
 
@@ -119,29 +145,75 @@ def _units_ahead(text: str, said: date) -> "Iterator[date]":
         if _AHEAD[name].search(text) or _AHEAD_WIDE[name].search(text):
             yield _after(said, name, 1, whole=True)
         for found in _COUNTED[name].finditer(text):
-            number = found[1]
-            values = [number] if number.isdecimal() else spelled(number)
-            yield from (_after(said, name, int(value)) for value in values[:1])
-    for found in _COUNTED_WIDE.finditer(text):
-        values = [found[1]] if found[1].isdecimal() else spelled(found[1])
-        yield from (_after(said, "month", int(value)) for value in values[:1])
+            yield from _after_some(said, name, found[1], bool(found[2]))
+        for found in _FROM_NOW.finditer(text):
+            yield from _before(text[max(0, found.start() - _MOST_CHARS) : found.start()], said, name)
+    for name, pattern in _COUNTED_WIDE.items():
+        for found in pattern.finditer(text):
+            yield from _after_some(said, name, found[1], bool(found[2]))
     if "fortnight" in text.casefold():
         yield said + timedelta(days=14)
+    if "через полгода" in text.casefold():
+        yield _after(said, "year", 0.5)
     if _NEXT_WORD.search(text) and relative(text, said).weekdays:
         yield said + timedelta(days=13)
 
 
-def _after(said: date, unit: str, number: int, whole: bool = False) -> date:
+def _before(text: str, said: date, unit: str) -> "Iterator[date]":
+    """What stands at the end of a text, before "from now": of "the lab moves in two years" the "two"."""
+    found = _COUNTED_FROM_NOW[unit].search(text)
+    words = found[1].split() if found else []
+    counts = (_how_many(" ".join(words[start:]), bool(found and found[2])) for start in range(len(words)))
+    yield from (_after(said, unit, number) for number in list(filter(None, counts))[:1])
+
+
+def _after_some(said: date, unit: str, words: str, and_a_half: bool) -> "Iterator[date]":
+    number = _how_many(words, and_a_half)
+    if number:
+        yield _after(said, unit, number)
+
+
+def _how_many(words: str, and_a_half: bool) -> float:
+    """The most that a few words can count ("two to three", "half a", "a few"); 0.0 when one of them is no such word."""
+    numbers, halved, joined = [0.0], and_a_half, and_a_half
+    for word in re.findall(r"\d+(?:[.,]\d+)?|[^\W\d_]+", words.casefold()):
+        compound = _GERMAN_AND_A_HALF.fullmatch(word)
+        if word[0].isdecimal():
+            numbers.append(float(word.replace(",", ".")))
+        elif word in _SOME:
+            numbers.append(_MOST_OF_SOME)
+        elif word in _ONE_AND_A_HALF:
+            numbers.append(1.5)
+        elif _HALF.fullmatch(word):
+            halved = True
+        elif word in _AND:
+            joined = True
+        elif word not in _BETWEEN:
+            values = spelled(compound[1] if compound else word)
+            if not values:
+                return 0.0
+            numbers.append(max(map(float, values)) + (0.5 if compound else 0))
+    if halved:
+        return max(numbers) + 0.5 if joined else 0.5
+    return max(numbers)
+
+
+def _after(said: date, unit: str, number: float, whole: bool = False) -> date:
     """So many weeks, months or years on; to the end of the one that is meant when it is a `whole` one."""
     if unit == "week":
-        return said + timedelta(days=7 * number + (6 if whole else 0))
-    months = number * (12 if unit == "year" else 1)
+        return _days_after(said, math.ceil(7 * number) + (6 if whole else 0))
+    months = math.ceil(number * (12 if unit == "year" else 1))
     years, month = divmod(said.month - 1 + months, 12)
     year, month = min(said.year + years, 9999), month + 1
     if whole and unit == "year":
         return date(year, 12, 31)
     last = calendar.monthrange(year, month)[1]
     return date(year, month, last if whole else min(said.day, last))
+
+
+def _days_after(said: date, days: int) -> date:
+    """So many days on; the last day of the calendar when that is beyond it."""
+    return said + timedelta(days=min(days, (date.max - said).days))
 
 
 def _ends(text: str, said: date) -> "Iterator[date]":

@@ -34,15 +34,18 @@ class Exact:
     words: "frozenset[str]"
     numbers: "frozenset[str]"
     negated: bool
+    hedges: "frozenset[str]"
 
     def covers(self, other: "Exact") -> bool:
-        """Whether all that the other has to say so is said here too, and nothing is turned round by a "not"."""
+        """Whether all that the other has to say so is said here too, and nothing is turned round by a "not" or
+        made less or more certain."""
         return (
             other.pieces <= self.pieces
             and other.plain.isdisjoint(piece.casefold() for piece in self.pieces)
             and other.signs <= self.signs
             and self.counts(other.words)
             and self.negated == other.negated
+            and self.hedges == other.hedges
         )
 
     def counts(self, words: "Iterable[str]") -> bool:
@@ -55,7 +58,7 @@ def exact(text: str) -> Exact:
     """What of a text has to stand as it is, remembered: a line is compared with many."""
     text = unicodedata.normalize("NFC", text)
     pieces = [piece.strip(".,;:!?…–—'’") for piece in _PIECE.findall(text)]
-    words, numbers = words_of(text), frozenset(numbers_said(text))
+    words, numbers, said = words_of(text), frozenset(numbers_said(text)), features(text)
     return Exact(
         frozenset(filter(_is_own_spelling, pieces)),
         frozenset(piece.casefold() for piece in pieces if not _is_own_spelling(piece)),
@@ -64,7 +67,8 @@ def exact(text: str) -> Exact:
             part for part in _parts(words) if not WIDE.search(part) and not numbers.isdisjoint(spelled(part))
         ),
         numbers,
-        features(text).negated,
+        said.negated,
+        said.hedges,
     )
 
 
@@ -128,6 +132,8 @@ def unfaithful(text: str, sources: "Iterable[str]", days: "Iterable[str]" = ()) 
         return "ungrounded_number"
     if not all(made.negated == one.negated for one in known):
         return "negation"
+    if not all(made.hedges == one.hedges for one in known):
+        return "certainty"
     if not all(made.covers(one) for one in known):
         return "lost_number_or_name"
     meant = frozenset(word for source in texts for word in bases(source))

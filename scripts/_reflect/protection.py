@@ -13,6 +13,9 @@ from _reflect.ahead import names_a_day_to_come
 RECENT = timedelta(hours=24)
 # Metadata where it is not read as such: of a child, in the middle of a line, with quotes or blanks.
 _SAID_ASIDE = re.compile(r"""\bdc:(type|importance|ttl|date)\s*=\s*["']?([^\s"'<>]+)""", re.I)
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+# A mark that was set on a line has no word before it.
+_MARKED = re.compile(rf"[\W\d_]*{HIGH}")
 _NUMBER = re.compile(r"\d*\.?\d+(?:e\d)?")
 # What a weight in words is at least.
 _WORDS = {"high": HIGH_FROM, "critical": 9.0}
@@ -49,10 +52,12 @@ def protection(raw: str, observation: Observation, text: str, at: Moment, heavy_
 def _said_aside(raw: str, observation: Observation, at: Moment, heavy_from: float) -> str:
     """Why an entry must not leave that says so elsewhere than a line of the format does: in a child, or in metadata
     that is not read as such. Who wrote it meant it all the same. A red mark there protects whatever counts as heavy,
-    for nothing says how much it weighs."""
-    if HIGH in raw and observation.priority != HIGH:
+    for nothing says how much it weighs. What the words of the line itself speak of is no mark on it."""
+    line, *children = raw.splitlines() or [""]
+    aside = "\n".join([*_COMMENT.findall(line), *children])
+    if (HIGH in aside or _MARKED.match(_COMMENT.sub("", line))) and observation.priority != HIGH:
         return "heavy"
-    for name, value in _SAID_ASIDE.findall(raw):
+    for name, value in _SAID_ASIDE.findall(aside):
         name, value = name.lower(), value.lower()
         if name == "importance" and _weight(value) >= heavy_from:
             return "heavy"

@@ -133,6 +133,8 @@ def set_up(run: Run, packages: Packages, options: argparse.Namespace) -> Result:
     steps = memory.left_to_do(
         run.config, [name for name in done if (name, options.cron) != ("cron", "print")]
     )
+    if "hook" in outcomes and outcomes["hook"].facts.get("enabled", True) is None:
+        steps.insert(0, hook_left_off())
     tell_left(run, steps)
     facts = {**facts_of(run.config, packages), "would_make" if run.dry_run else "made": made}
     facts.update(left_to_do=steps, cron_line=memory.cron_line(run.config), parts=as_facts(outcomes))
@@ -155,6 +157,13 @@ def wanted_parts(options: argparse.Namespace) -> "list[tuple[str, Any]]":
     if options.cron:
         parts.append(("cron", lambda run: schedule.install(run, options.cron)))
     return parts
+
+
+def hook_left_off() -> str:
+    """The step that is left where there was no `openclaw` to enable the hook."""
+    from _setup import hook
+
+    return f"enable the hook, where `openclaw` is in PATH: openclaw {' '.join(hook.ENABLE)}"
 
 
 def tell_made(run: Run, packages: Packages, made: Sequence[str]) -> None:

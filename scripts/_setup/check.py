@@ -31,7 +31,7 @@ def check(run: Run, packages_found: bool, known: Mapping[str, Any]) -> Result:
     run.say(f"setup: sessions of OpenClaw in {config.sessions_dir}: {'found' if transcripts else 'none yet'}")
     run.say(f"setup: who reads the conversations: {who_reads(config)}")
     lacking = [name for name, found in zip(LOOKED_FOR, in_order) if not found]
-    facts = {**known, "missing": lacking, "transcripts": transcripts, **look_at_parts(run)}
+    facts = {**known, "dry_run": False, "missing": lacking, "transcripts": transcripts, **look_at_parts(run)}
     if lacking:
         what = f"not set up: {', '.join(lacking)} missing or not writable"
         return _cli.failed(ConfigError(what, "run: python3 scripts/setup.py"), facts)

@@ -47,5 +47,7 @@ def uninstall(run: Run) -> Result:
         return failed(problem, facts)
     if run.dry_run:
         return Result("ok", "dry_run", facts)
+    if any(outcome.state == "unknown" for outcome in outcomes.values()):
+        return Result("ok", "not_all_looked_at", facts)
     removed = any(outcome.state == "done" for outcome in outcomes.values())
     return Result("ok", "uninstalled" if removed else "nothing_to_do", facts)

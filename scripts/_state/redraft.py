@@ -14,6 +14,7 @@ from _observations import Entry, children_of, last_heading, parse_log
 Key = tuple[str, ...]
 
 _DAY = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}")
+_ENDING = re.compile(r"[*\s]*")
 
 
 def key_of(entry: Entry) -> Key:
@@ -27,14 +28,12 @@ def key_of(entry: Entry) -> Key:
 
 def bare_day(raw: str) -> str:
     """A date line without what somebody wrote behind its day."""
-    day = _DAY.match(raw)
-    end = re.search(r"[*\s]*$", raw)
-    return day.group() + end.group() if day and end and day.end() <= end.start() else raw
+    day, end = _DAY.match(raw), _ENDING.match(raw[::-1])  # from the end: a search would try every place
+    return day.group() + end.group()[::-1] if day and end and day.end() <= len(raw) - end.end() else raw
 
 
 def is_bare_day(raw: str) -> bool:
-    """False for a date line that says more than its day, as "Date: 2026-03-02 (first day at work)": that is somebody's.
-    """
+    """False for a date line that says more than its day, such as "Date: 2026-03-02 (first day at work)"."""
     return bare_day(raw) == raw
 
 

@@ -51,7 +51,10 @@ class Cursors(Mapping[str, "Cursor"]):
         """Whether the cursor of a session is at `end` of the same history. Nothing but comparing."""
         if self.positions.get(key) != end:
             return False
-        return " gen=" not in self.rows[key] or self[key].generation == generation
+        if " gen=" not in self.rows[key]:
+            return True
+        cursor = self.get(key)
+        return cursor is not None and cursor.generation == generation
 
     def __getitem__(self, key: str) -> Cursor:
         from _transcripts.message import Cursor
@@ -68,4 +71,9 @@ class Cursors(Mapping[str, "Cursor"]):
         return len(self.rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
+        if not isinstance(other, Mapping):
+            return False
+        try:
+            return self.rows == Cursors.of(other).rows
+        except (AttributeError, ValueError):
+            return False  # of something else than cursors

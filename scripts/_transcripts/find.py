@@ -15,6 +15,7 @@ from _errors import ConfigError, SourceError, UnknownSession
 from _transcripts.cursors import Cursors
 from _transcripts.folder import has_session_header, name_stem, no_folder, scan_folder
 from _transcripts.keys import is_group_key, is_machine_key
+from _transcripts.reach import waiting
 from _transcripts.session import Listing, Problem, Session
 from _transcripts.sqlite import Brief, StoreBusy, index_store
 
@@ -40,7 +41,8 @@ def find_sessions(
 
     `cursors` are by `Cursor.key`. Both `config.sessions_dir` and `config.store_path` are looked at, and nothing that
     was said is read; sessions.json only when a file is new. Raises SourceError when nothing of what is there can be
-    read (permission, damaged database); where one source can, the other is a Problem, as a busy store is.
+    read (permission, damaged database); where one source can, the other is a Problem, as a busy store is. Only the
+    store says which of the files that a migration left were deleted: while it is out of reach, they wait.
     """
     known = Cursors.of(cursors or {})
     search = _Search(config)
@@ -52,7 +54,8 @@ def find_sessions(
         _marked(session, session.session_id in stems or session.session_id in settled)
         for session in search.rows
     ]
-    fresh += [search.file_session(stem) for stem in _new_files(stems, known, since_ms, counts)]
+    files = search.without_waiting(list(_new_files(stems, known, since_ms, counts)), known)
+    fresh += [search.file_session(stem) for stem in files]
     return Listing(
         sessions=tuple(sorted(fresh, key=lambda session: (session.changed_at_ms, session.key))),
         problems=tuple(search.problems),
@@ -69,7 +72,7 @@ def resolve(config: Config, name: str) -> "tuple[Session, ...]":
 
     `name` is a path, a file name, a session id, a session key, or OpenClaw's marker "sqlite:<agent>:<id>:<path>".
     Raises ConfigError naming what was not found, or when it names a deleted transcript or a debugging sidecar;
-    SourceError when it is there but cannot be read.
+    SourceError when it is there, or may be, but cannot be read.
     """
     marker = re.fullmatch(r"sqlite:([^:]*):([^:]+):(.*)", name, re.DOTALL)
     if marker:
@@ -94,6 +97,7 @@ class _Search:
         self.rows: "list[Session]" = []
         self.row_ids: "set[str]" = set()
         self.forbidden: "set[str]" = set()
+        self.unread_store: Optional[SourceError] = None
         self.problems: "list[Problem]" = []
         self.sources: "list[str]" = []
 
@@ -103,16 +107,18 @@ class _Search:
         try:
             self.look_into_store(wanted)
         except SourceError as problem:
+            self.unread_store = problem
             failed.append((self._config.store_path, problem))
         try:
             self.look_into_folder(cursors)
         except SourceError as problem:
             failed.append((self._config.sessions_dir, problem))
-        if failed and not self.row_ids and not self.folder.stems and not self.folder.settled:
-            raise failed[0][1]
+        unreadable = [why for _path, why in failed if not isinstance(why, StoreBusy)]
+        if unreadable and not self.row_ids and not self.folder.stems and not self.folder.settled:
+            raise unreadable[0]
         for path, why in failed:
             self.sources.append(str(path))
-            self.problems.append(Problem(str(path), str(why), waits=True))
+            self.problems.append(_out_of_reach(path, str(why), why))
 
     def look_into_store(self, wanted: "Callable[[Brief], bool]") -> None:
         path = self._config.store_path
@@ -120,10 +126,6 @@ class _Search:
             if not path.is_file():
                 return
             index = index_store(path, wanted)
-        except StoreBusy as problem:
-            self.sources.append(str(path))
-            self.problems.append(Problem(str(path), str(problem), waits=True, busy=True))
-            return
         except PermissionError as problem:
             raise SourceError(
                 f"the store {path} cannot be reached: {problem.strerror}",
@@ -147,6 +149,18 @@ class _Search:
         for stem, parts in self.folder.others.items():
             if self._names(stem, parts):
                 self.folder.stems[stem] = parts
+
+    def without_waiting(self, files: "list[str]", cursors: Cursors) -> "list[str]":
+        """Those of the new files that may be read now. A host of before 2026.8, whose store says nothing of them, has
+        sessions.json and no cursor in the store."""
+        if not files or self.unread_store is None:
+            return files
+        folder = self._config.sessions_dir
+        if "sqlite" not in cursors.sources and os.path.isfile(folder / "sessions.json"):
+            return files
+        what = f"{len(files)} of its transcripts wait for the store, which says whether they were deleted"
+        self.problems.append(_out_of_reach(folder, what, self.unread_store))
+        return []
 
     def file_session(self, stem: str) -> Session:
         parts = self.folder.stems[stem]
@@ -187,6 +201,10 @@ class _Search:
                     )
                 )
         return self._known or {}
+
+
+def _out_of_reach(path: Path, what: str, why: SourceError) -> Problem:
+    return Problem(str(path), what, waits=True, busy=isinstance(why, StoreBusy), hint=why.hint)
 
 
 def _is_new(brief: Brief, cursors: Cursors, since_ms: int, counts: "dict[str, int]") -> bool:
@@ -316,11 +334,13 @@ def _named(config: Config, wanted: str, shown: str) -> "tuple[Session, ...]":
 
 
 def _matching(config: Config, wanted: str) -> "tuple[Session, ...]":
-    """Every session with this id or key, oldest change first."""
+    """Every session with this id or key, oldest change first. Raises SourceError when not all could be looked at, and
+    it is not in the rest; and while the store is out of reach, which says whether it was deleted."""
     search = _Search(config)
     search.look_everywhere(lambda brief: True, Cursors({}))
-    if search.problems and not search.rows and not search.folder.stems:
-        raise SourceError(search.problems[0].what)
+    out_of_reach = waiting(search.problems)
+    if out_of_reach and search.unread_store:
+        raise out_of_reach
     stems = search.folder.stems
     found = [
         _marked(session, session.session_id in stems)
@@ -333,4 +353,6 @@ def _matching(config: Config, wanted: str) -> "tuple[Session, ...]":
     if not found and wanted in search.folder.others:
         stems[wanted] = search.folder.others[wanted]
         found.append(search.file_session(wanted))
+    if out_of_reach and not found:
+        raise out_of_reach
     return tuple(sorted(found, key=lambda session: session.changed_at_ms))

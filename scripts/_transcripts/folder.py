@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
@@ -98,12 +97,14 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder, positions: "M
         position = position_of("jsonl:" + stem)
         if position is None or name[cut:] != _SUFFIX:
             position = -1
-            match = re.fullmatch(_NAME, name, re.DOTALL) or _other_name(name, found)
+            match = re.fullmatch(_NAME, name, re.DOTALL)
             if match is None:
-                continue
+                match = _other_name(name, found)
+                if match is None:
+                    continue
+                if "jsonl:" + match[1] not in positions:
+                    target = found.others
             stem, order = match[1], match[2] or _LIVE
-            if match.re.pattern != _NAME and "jsonl:" + stem not in positions:
-                target = found.others
         try:
             seen = entry.stat()
         except FileNotFoundError:
@@ -127,11 +128,20 @@ def _sort_in(entries: "Iterator[os.DirEntry[str]]", found: Folder, positions: "M
 def _take_back(descriptor: int, found: Folder) -> None:
     """A transcript is not settled that has older files beside the live one: its cursor counts them all."""
     for stem in found.settled.intersection(found.stems):
-        found.settled.discard(stem)
         name = stem + _SUFFIX
-        with contextlib.suppress(FileNotFoundError):
+        try:
             seen = os.stat(name, dir_fd=descriptor)
-            found.stems[stem].append((_LIVE, name, seen.st_size, seen.st_mtime_ns))
+        except FileNotFoundError:
+            found.settled.discard(stem)  # renamed or removed since
+            continue
+        except (
+            OSError
+        ) as problem:  # it must not hide the others, and its older files alone would look rewritten
+            found.problems.append(_unreachable(found.path / name, problem))
+            del found.stems[stem]
+            continue
+        found.settled.discard(stem)
+        found.stems[stem].append((_LIVE, name, seen.st_size, seen.st_mtime_ns))
 
 
 def _unreachable(path: Path, problem: OSError) -> Problem:

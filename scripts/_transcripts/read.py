@@ -34,8 +34,8 @@ def read_new(
 
     Takes in about `max_chars` characters of text and at least one message; a message itself is never cut here.
     With `cursor.chars` the next message's text begins at that character. Memory stays bounded, whatever stands in
-    the transcript. A transcript that is busy, gone or unreadable is a Problem in the Reading, whose `end` is then
-    where it began; a damaged store raises SourceError, MissingPackage is raised for compressed rows without zstandard.
+    the transcript. A transcript that is busy, gone, damaged or unreadable is a Problem in the Reading, whose `end` is
+    then where it began. MissingPackage is raised for compressed rows without zstandard.
     """
     if session.machine:
         return _skipped(session, cursor, since_ms, "machine_session")
@@ -50,9 +50,14 @@ def read_new(
 class _Unreadable(Exception):
     """This transcript cannot be read now; others may."""
 
+    def __init__(self, why: SourceError) -> None:
+        super().__init__(str(why))
+        self.why = why
+
 
 def _problem(session: Session, problem: _Unreadable) -> Problem:
-    return Problem(str(session.path), str(problem), waits=True, busy=isinstance(problem.__cause__, StoreBusy))
+    busy = isinstance(problem.why, StoreBusy)
+    return Problem(str(session.path), str(problem), waits=True, busy=busy, hint=problem.why.hint)
 
 
 def _beginning(session: Session) -> int:
@@ -75,14 +80,14 @@ def _opened(session: Session) -> "Iterator[History]":
         try:
             with opened_rows(session) as rows:
                 yield rows
-        except StoreBusy as problem:
-            raise _Unreadable(str(problem)) from problem
+        except SourceError as problem:
+            raise _Unreadable(problem) from problem
         return
     paths = tuple(path for path, _size in session.parts) or (session.path,)
     try:
         files = JsonlHistory(session.session_id, paths)
     except SourceError as problem:
-        raise _Unreadable(str(problem)) from problem
+        raise _Unreadable(problem) from problem
     try:
         yield files
     finally:

@@ -14,13 +14,15 @@ class Problem(NamedTuple):
     """Something that could not be looked at. `where` is a path or a session id, `what` one sentence.
 
     `waits`: the transcript itself was out of reach, so its cursor stays and the next run tries again; `busy`: only
-    because OpenClaw was writing. Without `waits` it was read, but for what `what` says.
+    because OpenClaw was writing. Without `waits` it was read, but for what `what` says. `hint` says what to do; it is
+    "" when nothing better is known than to make it readable.
     """
 
     where: str
     what: str
     waits: bool = False
     busy: bool = False
+    hint: str = ""
 
 
 class Session(NamedTuple):

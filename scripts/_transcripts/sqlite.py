@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
-from _errors import SourceError
+from _errors import BusyError, SourceError
 from _transcripts.keys import is_group_key, is_machine_key, is_machine_origin
 from _transcripts.session import Session
 
@@ -28,7 +28,7 @@ _WINDOW_COLUMNS = (
 )
 
 
-class StoreBusy(SourceError):
+class StoreBusy(BusyError, SourceError):
     """Another process held the store for longer than BUSY_SECONDS. The next run tries again."""
 
 
@@ -78,15 +78,23 @@ def _connect(path: Path) -> "sqlite3.Connection":
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError as problem:
         connection.close()
-        wal = path.with_name(path.name + "-wal")
-        at_rest = not wal.exists() or wal.stat().st_size == 0
-        if not at_rest or "unable to open" not in str(problem) and "readonly" not in str(problem):
+        if "unable to open" not in str(problem) and "readonly" not in str(problem) or not _is_at_rest(path):
             raise
         return sqlite3.connect(uri + "&immutable=1", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         connection.close()
         raise
     return connection
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether all that was written to a store is in the file itself, and nothing in its -wal."""
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size == 0
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _typed(path: Path, problem: Exception) -> SourceError:
