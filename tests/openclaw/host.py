@@ -24,7 +24,7 @@ from observer_testing import tags_in
 Found = TypeVar("Found")
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND_SECONDS = 90.0
-GATEWAY_SECONDS = 90.0
+GATEWAY_SECONDS = 240.0
 STOP_SECONDS = 20.0
 DAY_MS = 86_400_000
 
