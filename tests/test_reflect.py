@@ -151,6 +151,7 @@ def test_what_names_a_day_that_has_not_passed_is_protected(one: str, protected: 
         ("The loan is paid off in a year and a half", True),
         ("The loan is paid off in two to three years", True),
         ("The loan is paid off two years from now", True),
+        ("Rent is 900 euros a month from now on", False),
         ("Der Vertrag endet in einem halben Jahr", True),
         ("Das Labor zieht in ein paar Wochen um", True),
         ("Der Kredit läuft in anderthalb Jahren aus", True),

@@ -45,7 +45,7 @@ _COUNTED = {
     )
     for name, unit in _UNITS.items()
 }
-_FROM_NOW = re.compile(r"\b(?:from (?:now|today)|hence)\b", re.I)
+_FROM_NOW = re.compile(r"\b(?:from (?:now|today)|hence)\b(?! on\b)", re.I)
 _MOST_CHARS = 120  # before "from now"
 _COUNTED_FROM_NOW = {
     name: re.compile(rf"(?<!\w){_COUNT}\s+{unit}{_AND_A_HALF}\s+$", re.I) for name, unit in _UNITS.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from _gate.numerals import numbers_said, spelled
@@ -39,13 +39,16 @@ class Exact:
     def covers(self, other: "Exact") -> bool:
         """Whether all that the other has to say so is said here too, and nothing is turned round by a "not" or
         made less or more certain."""
+        return self.hedges == other.hedges and self.holds(other)
+
+    def holds(self, other: "Exact") -> bool:
+        """As `covers`, whatever the certainty: a merge has the "old" of one source and not of the other."""
         return (
             other.pieces <= self.pieces
             and other.plain.isdisjoint(piece.casefold() for piece in self.pieces)
             and other.signs <= self.signs
             and self.counts(other.words)
             and self.negated == other.negated
-            and self.hedges == other.hedges
         )
 
     def counts(self, words: "Iterable[str]") -> bool:
@@ -132,12 +135,22 @@ def unfaithful(text: str, sources: "Iterable[str]", days: "Iterable[str]" = ()) 
         return "ungrounded_number"
     if not all(made.negated == one.negated for one in known):
         return "negation"
-    if not all(made.hedges == one.hedges for one in known):
+    if made.hedges != frozenset().union(*(one.hedges for one in known)) or _differ_in_certainty(texts):
         return "certainty"
-    if not all(made.covers(one) for one in known):
+    if not all(made.holds(one) for one in known):
         return "lost_number_or_name"
     meant = frozenset(word for source in texts for word in bases(source))
     return "" if meant.issuperset(bases(text)) else "invented_words"
+
+
+def _differ_in_certainty(texts: "Sequence[str]") -> bool:
+    """Whether one says with a "might" or the like what another says without: the later may correct the earlier."""
+    said = [(exact(text).hedges, frozenset(bases(text))) for text in texts]
+    return any(
+        hedges != others and words - frozenset(map(base, hedges)) <= other_words
+        for hedges, words in said
+        for others, other_words in said
+    )
 
 
 def _has_figure(made: Exact, known: "Iterable[Exact]") -> bool:
