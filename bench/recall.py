@@ -56,7 +56,7 @@ FIRST = 10
 STEMS = Weights(b=0.75, covered=0.0, beside=())
 STEPS = (
     ("stems, without stop words", STEMS),
-    ("and a share of the neighbours' scores", replace(Weights(), covered=0.0)),
+    ("and a share of the neighbours' scores", Weights(covered=0.0)),
     ("and how much of the question an item has", Weights()),
 )
 PARTS = ("locomo", "otherwise", "hooks", "speed")

@@ -6,7 +6,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _NEGATIONS = frozenset(
     """not no never none without cannot isn't won't don't doesn't didn't can't wasn't aren't neither nor nothing
@@ -16,7 +16,7 @@ _NEGATIONS = frozenset(
     ingen inget aldrig utan ikke aldri uden uten ei eivät älä soha nu nici fără değil yok hiç bez nie nikdy není ani
     не нет ни без никогда нельзя ні немає δεν μην όχι لا ليس لم لن بدون לא אין בלי नहीं मत""".split()
 )
-_WIDE_NEGATIONS = re.compile(
+_WIDE_NEGATIONS = (
     "ない|なかっ|なく|ません|なし|無|ぬ(?=$|。)|ず(?=に|、|。|$)|[不没沒非无未勿莫別别]|안 |않|못|없|아니"
 )
 # Words that make less of what they stand with: a maybe, something planned, bounded, over, or only one of two. "Nei"
@@ -41,7 +41,7 @@ _HEDGES = frozenset(
     может должен должна надо возможно наверное наверно вероятно почти только но или если будет старый старая старое
     nei""".split()
 )
-_WIDE_HEDGES = re.compile(
+_WIDE_HEDGES = (
     "かもしれ|かも(?=$|。)|だろう|でしょう|らしい|たぶん|多分|おそらく|ほとんど|予定|つもり|はず|べき|だけ|以前|いいえ"
     "|可能|也许|也許|大概|或许|或許|差点|差點|几乎|幾乎|打算|应该|應該|必须|必須|只|但|或者|如果"
     "|아마|거의|것 같|예정|해야|만 |하지만|또는|전에는"
@@ -89,8 +89,7 @@ def words_of(text: str) -> "list[str]":
     return found
 
 
-@dataclass(frozen=True)
-class Features:
+class Features(NamedTuple):
     """What two observations are compared by. Two with different numbers, names or negation never say the same.
     `hedges` are the words that make less of the others ("might", "only", "old").
     `order` has the words that tell something as they stand, each with the word that tells its part, or ""."""
@@ -125,8 +124,8 @@ def features(text: str) -> Features:
         | frozenset("-" + number for number in _BELOW_ZERO.findall(text)),
         names,
         any(word in _NEGATIONS or word.endswith("n't") for word in words)
-        or bool(_WIDE_NEGATIONS.search(text)),
-        frozenset(_WIDE_HEDGES.findall(text)) | (_HEDGES & parts - names),  # "31 May" is no "may"
+        or bool(re.search(_WIDE_NEGATIONS, text)),
+        frozenset(re.findall(_WIDE_HEDGES, text)) | (_HEDGES & parts - names),  # "31 May" is no "may"
         frozenset(character for character in text if unicodedata.category(character) == "Sc"),
         tuple(_with_parts(words)),
     )

@@ -233,7 +233,7 @@ def _add_child(candidates: "list[Candidate]", line: str) -> None:
     parent = candidates[-1].observation
     child = tidy(re.sub(r"<!--.*?-->", "", line))
     text = tidy(f"{parent.text}; {child}", 600)
-    candidates[-1] = replace(candidates[-1], observation=replace(parent, text=text))
+    candidates[-1] = candidates[-1]._replace(observation=replace(parent, text=text))
 
 
 def _says_nothing(text: str) -> bool:

@@ -19,8 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 import _cli
 from _cli import Commands, Result, Run
@@ -60,7 +59,7 @@ def search_memory(options: argparse.Namespace, run: Run) -> Result:
 
 def as_json(hit: Hit) -> "dict[str, Any]":
     """The hit without what is empty."""
-    fields = {**asdict(hit), "score": round(hit.score, 3)}
+    fields = {**hit._asdict(), "score": round(hit.score, 3)}
     return {name: value for name, value in fields.items() if value not in ("", (), 0.0)}
 
 
@@ -317,8 +316,7 @@ def restore_item(options: argparse.Namespace, run: Run) -> Result:
     return told._replace(page=page if back else f"{tidy(options.id, 60)} is in the log already.")
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A subcommand: what --help says of it, its arguments, and what carries it out."""
 
     about: str

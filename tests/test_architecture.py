@@ -33,6 +33,7 @@ LEVELS = (
         "_observations",
         "_likeness",
         "_lexicon",
+        "_numbers",
         "_prompts",
         "_llm",
         "_markers",

@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from _gate import judge
-from _gate.numerals import numbers_said
+from _numbers import numbers_said
 from _observations import Candidate, Observation, parse_line, render_line
 from gate_testing import DAY, codes, decide, line, said, texts, user
 

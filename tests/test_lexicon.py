@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _lexicon import grammar_words, languages_of, stem_of
+from observer_testing import SCRIPTS
 
 
 @pytest.mark.parametrize(
@@ -54,3 +58,23 @@ def test_every_language_has_words_of_grammar() -> None:
         grammar_words()
     )
     assert all(len(words) > 30 for words in grammar_words().values())
+
+
+LOADED_ALONE = """
+import sys
+from _lexicon import stem_of
+words = {words!r}
+ours = [stem_of(word, language) for language in {codes!r} for word in words]
+others = [name for name in sys.modules if name.startswith("snowballstemmer.") and name.endswith("_stemmer")]
+assert len(others) == len({codes!r}) and "snowballstemmer" not in sys.modules, others
+import snowballstemmer
+assert ours == [snowballstemmer.stemmer(name).stemWord(word) for name in {names!r} for word in words], ours
+"""
+
+
+def test_a_stemmer_loaded_alone_says_what_the_package_says() -> None:
+    words = ["painting", "häuser", "chantées", "größte", "больницу", "perros", "kitapları", "running"]
+    codes, names = ("en", "de", "fr", "ru", "tr"), ("english", "german", "french", "russian", "turkish")
+    program = LOADED_ALONE.format(words=words, codes=codes, names=names)
+    done = subprocess.run([sys.executable, "-c", program], cwd=SCRIPTS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from _compat import sha256_hex
 from _files import append_file, cut_file, encode, private_folder, read_bytes
@@ -16,8 +16,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Text to append to one file, and what the file was when that was decided: so that it is appended once."""
 
     text: str

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Optional, Union
+from typing import NamedTuple, Optional, Union
 
 from _observations import Entry, parse_log
 
@@ -33,8 +32,7 @@ _FENCE = re.compile(r"^(`{3,})text\r?$")
 _RULE = re.compile(r"^---\s*$")
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One item of an archive file. `fields` go by name ("Original date"); a list stands in one as lines. `is_whole` is
     False for an item that its file ends in the middle of."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from _archive.records import closing
 
@@ -16,8 +16,7 @@ _HEADING = re.compile(r"^## (\S+)$")
 _FIELD = re.compile(r"^\*\*([A-Z][a-z ]+)\*\*: (.*)$")
 
 
-@dataclass(frozen=True)
-class Archived:
+class Archived(NamedTuple):
     """One item. `raw` is the exact text that stood in the log (bytes that are not UTF-8 as surrogates), `into` the id
     or else the text of the line that says the same from then on, "" when there is none."""
 

@@ -7,9 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
-from _gate.dates import FURTHEST_DAYS, Mention, Relative, mentions, months_named, relative, short_years
-from _gate.numerals import NUMBER, ascii_digits, numbers_said, phone_numbers, readings, scaled
 from _gate.provenance import speaker_name
+from _numbers import (
+    FURTHEST_DAYS,
+    NUMBER,
+    Mention,
+    Relative,
+    ascii_digits,
+    mentions,
+    months_named,
+    numbers_said,
+    phone_numbers,
+    readings,
+    relative,
+    scaled,
+    short_years,
+)
 from _transcripts.message import Message
 
 _LITERALS = (

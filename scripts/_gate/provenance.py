@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Optional
 
-from _gate.dates import is_calendar_word
 from _gate.secrets import mask_secrets
 from _gate.wording import language_of, own_words, stems
 from _likeness import features
+from _numbers import is_calendar_word
 from _observations import Candidate, Observation, tidy
 from _transcripts.message import Message
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Callable
 
-from _gate.dates import has_relative_words, names_a_day
 from _likeness import Features, adds_nothing, features
+from _numbers import has_relative_words, names_a_day
 from _observations import Observation
 
 _FREQUENCY = re.compile(

@@ -113,7 +113,7 @@ def _decide(candidate: Candidate, sitting: _Sitting) -> None:
         sitting.refused.append((problem, text))
         return
     observation = _bare(candidate.observation, text)
-    source = find_source(replace(candidate, observation=observation), sitting.said) if sitting.said else None
+    source = find_source(candidate._replace(observation=observation), sitting.said) if sitting.said else None
     if source is None:
         sitting.refused.append(("not_said", text))
         return

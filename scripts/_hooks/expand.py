@@ -104,7 +104,7 @@ def _packed(rounds: "Sequence[Sequence[str]]", most: int) -> "Iterator[list[str]
 
 def _dates(text: str, words: Words, date: str) -> "list[str]":
     """The dates of the text, or else the day when it was said, in other spellings; and its numbers."""
-    from _gate.dates import mentions
+    from _numbers import mentions
 
     found: "list[str]" = []
     year = date[:4]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -22,17 +25,37 @@ _ALGORITHMS = {
     "ru": "russian",
 }
 _WORD = re.compile(r"[^\W_]+")
+_PACKAGE = "snowballstemmer"
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 
 
 @lru_cache(maxsize=16)
 def _stemmer(language: str) -> Any:
+    name = _ALGORITHMS.get(language, "")
+    alone = _load_alone(name) if name else None
+    if alone:
+        return alone
     try:
         import snowballstemmer
     except ImportError as problem:
         raise MissingPackage("snowballstemmer") from problem
-    name = _ALGORITHMS.get(language, "")
     return snowballstemmer.stemmer(name) if name in snowballstemmer.algorithms() else None
+
+
+def _load_alone(name: str) -> Any:
+    """The stemmer of one language from its own file; None where there is none. The package itself reads thirty
+    languages when it is imported, which would be a tenth of the time of a search."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or _PACKAGE in sys.modules:
+        return None
+    sys.modules[_PACKAGE] = importlib.util.module_from_spec(spec)
+    try:
+        module = importlib.import_module(f"{_PACKAGE}.{name}_stemmer")
+        return getattr(module, f"{name.title()}Stemmer")()
+    except (ImportError, AttributeError):
+        return None
+    finally:
+        del sys.modules[_PACKAGE]
 
 
 @lru_cache(maxsize=65_536)

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Optional
+from typing import NamedTuple, Optional
 
 TYPES = ("event", "context", "fact", "preference", "goal", "habit", "rule")
 HIGH, MEDIUM, LOW = "🔴", "🟡", "🟢"
@@ -76,8 +76,7 @@ class Observation:
         return self.mark or mark_for(self.importance)
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An observation that a model or the extractor proposes, before the gate.
 
     `uids` name the messages it came from, where that is known; `sender` is who said it when that was not the owner.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Optional
+from dataclasses import replace
+from typing import NamedTuple, Optional
 
 from _likeness import WIDE
 from _observations.line import (
@@ -33,8 +33,7 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})(?!.*`)")
 _ID = re.compile(r"^OBS-(\d{8})-(\d{3,9})$")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A stretch of the log: one observation with its children and metadata line, one heading, or other text.
 
     `raw` is its exact text without the last newline; bytes that are not UTF-8 are kept as surrogates. `kind` is one of

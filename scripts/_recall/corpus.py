@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,16 +42,15 @@ class Source(NamedTuple):
     content: bytes = b""
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(NamedTuple):
     """Everything to search in. `low` holds the sources one behind the other, each after a newline; `problems` say what
     could not be read."""
 
     folder: Path
     low: bytearray
     sources: "tuple[Source, ...]"
-    problems: "tuple[str, ...]" = ()
-    starts: "list[int]" = field(default_factory=list, repr=False)
+    problems: "tuple[str, ...]"
+    starts: "list[int]"
 
     @property
     def sample(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from _archive import chunk_of, observation_of, read_archived, read_records
 from _observations import UNTAGGED_IMPORTANCE, parse_log, tidy
@@ -13,8 +13,7 @@ LIVE, ARCHIVED, MERGED, CHUNKED = KINDS = ("live", "archived", "merged", "chunke
 _COMMENT = re.compile(r"\s*<!--.*?-->")
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """One item of memory. `kind` is one of KINDS; `file` is relative to the memory folder; `date` is the day when it
     was said, "" when not known, of a chunk the last one; `into` the line that says the same as one that was merged;
     `why` the words of the question that found it."""
@@ -38,8 +37,7 @@ def hits_in(text: str, kind: str) -> Iterator[Hit]:
     if kind == MERGED:
         for gone in read_archived(text):
             said = _said(gone.raw)
-            yield replace(
-                said,
+            yield said._replace(
                 id=gone.id,
                 kind=MERGED if gone.into else ARCHIVED,
                 date=gone.date or said.date,
@@ -54,8 +52,7 @@ def hits_in(text: str, kind: str) -> Iterator[Hit]:
             yield Hit(chunk.id, CHUNKED, _plain(finding), chunk.last, reason=f"{len(chunk.sources)} made one")
             continue
         item, said = observation_of(record), _said(record.text)
-        yield replace(
-            said,
+        yield said._replace(
             id=item.id,
             kind=kind,
             date=item.date or said.date,

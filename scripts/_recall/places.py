@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from _archive import headings
 from _recall.corpus import HEADING, Corpus
@@ -26,8 +26,7 @@ _METADATA = frozenset(
 )
 
 
-@dataclass
-class Item:
+class Item(NamedTuple):
     """Where an item stands: from `head`, the newline before its heading, to `end`; its text from `text` on, of `length`
     bytes without metadata. `counts` is how often it has each term, words in a hook counting less."""
 
@@ -36,7 +35,7 @@ class Item:
     text: int
     end: int
     length: int
-    counts: "dict[str, float]" = field(default_factory=dict)
+    counts: "dict[str, float]"
 
 
 class Places:
@@ -68,7 +67,7 @@ class Places:
         text = low.find(b"\n\n", found if found >= 0 else head, after)
         text = text if text >= 0 else after
         comment = low.find(b"<!--", text, after)
-        item = Item(source, head, text, after, (comment if comment >= 0 else after) - text)
+        item = Item(source, head, text, after, (comment if comment >= 0 else after) - text, {})
         return self.at.setdefault(head, item)
 
     def _real_item(self, source: int, place: int) -> "tuple[int, int]":

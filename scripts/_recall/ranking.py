@@ -6,9 +6,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from _lexicon import languages_of
 from _recall.corpus import HEADING, Corpus
@@ -22,8 +21,7 @@ _LOOKED_AT = 150  # so many of the best items have their neighbours looked at
 _HALF_LIFE_DAYS = 365.0
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """What counts how much; bench/recall.py shows what each is good for.
 
     `k1` and `b` are those of BM25, with a little less for length than usual: an observation is short already. `covered`
@@ -42,8 +40,7 @@ class Weights:
     age: float = 0.05
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """Which items may be found: of these kinds (of all when empty), said within these days ("YYYY-MM-DD" or "")."""
 
     kinds: "tuple[str, ...]" = ()
@@ -81,7 +78,7 @@ def search(
             if wanted.has(hit):
                 score = scores[head] * _prior(hit, today, weights)
                 why = tuple(said for said in rarity if said in item.counts)
-                found.setdefault(_name_of(hit), replace(hit, score=score, why=why))
+                found.setdefault(_name_of(hit), hit._replace(score=score, why=why))
         if len(found) >= 3 * limit:
             break
     return sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
@@ -152,4 +149,4 @@ def _read(places: Places, item: Item) -> "Iterator[Hit]":
     source = places.corpus.sources[item.source]
     for hit in hits_in(places.corpus.text_of(item.source, item.head, item.end), source.kind):
         if hit.text:
-            yield replace(hit, file=source.name)
+            yield hit._replace(file=source.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from _lexicon import grammar_words, languages_of, stem_of
 from _likeness import WIDE
@@ -18,8 +18,7 @@ _UMLAUTS = {"a": "ä", "o": "ö", "u": "ü", "au": "äu"}
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """One thing that is looked for. Any of the `needles` (UTF-8, lower case) may stand for it; of a word it is a
     beginning that its forms share, and `stems` tell by language which words with that beginning are forms of it.
     Without stems the needle is all of it. `is_date` terms are also found in the date of an item."""
@@ -113,7 +112,7 @@ def _dates(text: str) -> "Iterator[Term]":
     """The dates that a question names, as they stand in the fields of items and as people write them."""
     if not _DIGIT.search(text):
         return
-    from _gate.dates import mentions
+    from _numbers import mentions
 
     for found in mentions(text):
         if not (found.sure and found.month and (found.year or found.day)):

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from _gate.dates import Mention, mentions, months_named, relative
-from _gate.numerals import ascii_digits, spelled
+from _numbers import Mention, ascii_digits, mentions, months_named, relative, spelled
 
 _NEXT = (
     r"(?:next|coming|upcoming|nächste[nrsm]?|kommende[nrsm]?|prochaine?s?|próxim[oa]s?|prossim[oaie]|volgende|następn\w+"

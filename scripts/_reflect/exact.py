@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from _gate.numerals import numbers_said, spelled
 from _gate.wording import ORDINARY
 from _likeness import WIDE, features, words_of
+from _numbers import numbers_said, spelled
 
 _PIECE = re.compile(rf"(?:(?!{WIDE.pattern})[^\s\[\](){{}}\"“”„«»‘`*、。，；：！？「」『』])+")
 _SIGNS = "%‰°§#@\\"

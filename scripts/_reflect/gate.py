@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from _gate import mask_secrets
-from _gate.dates import mentions
 from _gate.grounding import literals, read_notes
 from _gate.notes import problem_with
-from _gate.numerals import NUMBER, ascii_digits, numbers_said, readings
 from _gate.provenance import FROM_PEOPLE, without_prefix
 from _gate.wording import ORDINARY, stem, stems
 from _likeness import WIDE, features, says_the_same, words_of
+from _numbers import NUMBER, ascii_digits, mentions, numbers_said, readings
 from _observations import HIGH, LOW, MAX_TEXT_CHARS, MEDIUM, Observation, mark_for, render_line, tidy
 from _reflect.answer import Proposal
 from _reflect.exact import exact, unfaithful

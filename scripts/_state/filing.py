@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
@@ -34,7 +34,7 @@ class Filing:
 
 def journal_of(_places: Places, change: Filing) -> "dict[str, Any]":
     """What the journal says of it."""
-    blocks = {name: asdict(block) for name, block in change.blocks.items()}
+    blocks = {name: block._asdict() for name, block in change.blocks.items()}
     number = sha256_hex(json.dumps([blocks, change.log, list(change.rows)]).encode())[:16]
     return {
         "schema": SCHEMA,

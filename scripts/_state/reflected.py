@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -66,14 +66,14 @@ def journal_of(places: Places, change: Reflection) -> "dict[str, Any]":
     _check(text, after, leaving, [line for line, _names in _pairs(arriving)])
     path = places.reflections / f"{change.day}.md"
     block = block_for(path, render_archived(archived))
-    number = sha256_hex(json.dumps([rows, remaining, arriving, asdict(block)]).encode())[:16]
+    number = sha256_hex(json.dumps([rows, remaining, arriving, block._asdict()]).encode())[:16]
     return {
         "schema": SCHEMA,
         "kind": "reflection",
         "commit": number,
         "remaining": remaining,
         "arriving": arriving,
-        "archive": {"file": path.name, **asdict(block)},
+        "archive": {"file": path.name, **block._asdict()},
         "rows": [{**row, "commit": number} for row in rows],
         "highest": numbers.highest,
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from _gate.numerals import spelled
+from _numbers.numerals import spelled
 
 FURTHEST_DAYS = 400  # "next year in spring" is at most about that far away
 _WEEKDAY_DAYS = 28  # "Friday in three weeks"
