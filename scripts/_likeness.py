@@ -19,32 +19,39 @@ _NEGATIONS = frozenset(
 _WIDE_NEGATIONS = (
     "ない|なかっ|なく|ません|なし|無|ぬ(?=$|。)|ず(?=に|、|。|$)|[不没沒非无未勿莫別别]|안 |않|못|없|아니"
 )
-# Words that make less of what they stand with: a maybe, something planned, bounded, over, or only one of two. "Nei"
+# Words that make less of what they stand with: a maybe, something planned, bounded, called off, over, or only one of
+# two. What was called off may be on again, and is then said in the words that it had before. "Nei"
 # is "no" in Norwegian, but "in the" in Italian, and so is not among the negations.
 _HEDGES = frozenset(
     """might may maybe must will would could can should shall ought ll d going gonna probably possibly perhaps
     presumably supposedly allegedly apparently likely seems seemed almost nearly partly only but or either if
     whether until till instead hope hopes hoped plans planned planning intends try tries tried considering
     thinks believes guess guesses suspects doubts old previous previously ex stopped stops quit used
+    cancel cancels cancelled canceled off postponed ended ends expired finished done
     könnte könnten dürfte dürfen darf muss müssen musste soll sollte sollen wird werden würde kann können mag möchte
     vielleicht wahrscheinlich vermutlich möglicherweise wohl angeblich fast beinahe nahezu nur aber oder entweder wenn
     falls ob bisher geplant plant hofft versucht alte alter altes alten früher vorherige aufgehört
+    abgesagt storniert gekündigt verschoben beendet endet vorbei fertig
     peut peuvent pourrait doit devra devrait peut-être probablement sûrement presque seulement mais ou si jusqu'à
-    jusqu'au jusqu'en prévu prévoit espère ancien ancienne arrêté
+    jusqu'au jusqu'en prévu prévoit espère ancien ancienne arrêté annulé annulée reporté reportée terminé terminée fini
     puede podría debe debería quizá quizás acaso probablemente posiblemente casi solo sólo pero o hasta espera planea
-    antiguo antigua antes dejó viejo vieja
+    antiguo antigua antes dejó viejo vieja cancelado cancelada aplazado aplazada terminado terminada
     può potrebbe deve dovrebbe forse probabilmente quasi soltanto ma oppure fino spera vecchio vecchia smesso
-    pode poderia deveria talvez provavelmente quase só apenas mas até velho velha parou
-    kan kon zou moet misschien waarschijnlijk bijna alleen maar oude gestopt
-    kanske måske kanskje snart nästan næsten nesten bara bare men eller ska skal vil måste må gamla gamle
-    może musi chyba prawdopodobnie prawie tylko ale lub albo stary stara będzie
+    annullato annullata rimandato rimandata finito finita
+    pode poderia deveria talvez provavelmente quase só apenas mas até velho velha parou adiado adiada acabou
+    kan kon zou moet misschien waarschijnlijk bijna alleen maar oude gestopt afgelast geannuleerd uitgesteld afgelopen
+    kanske måske kanskje snart nästan næsten nesten bara bare men eller ska skal vil måste må gamla gamle inställt
+    inställd uppskjutet aflyst udskudt avlyst utsatt
+    może musi chyba prawdopodobnie prawie tylko ale lub albo stary stara będzie odwołany odwołana odwołane
+    przełożone skończone
     может должен должна надо возможно наверное наверно вероятно почти только но или если будет старый старая старое
+    отменен отменён отменена отменено перенесен перенесён перенесена закончен закончена
     nei""".split()
 )
 _WIDE_HEDGES = (
-    "かもしれ|かも(?=$|。)|だろう|でしょう|らしい|たぶん|多分|おそらく|ほとんど|予定|つもり|はず|べき|だけ|以前|いいえ"
-    "|可能|也许|也許|大概|或许|或許|差点|差點|几乎|幾乎|打算|应该|應該|必须|必須|只|但|或者|如果"
-    "|아마|거의|것 같|예정|해야|만 |하지만|또는|전에는"
+    "かもしれ|かも(?=$|。)|だろう|でしょう|らしい|たぶん|多分|おそらく|ほとんど|予定|つもり|はず|べき|だけ|以前|いいえ|キャンセル|中止|延期|終わ"
+    "|可能|也许|也許|大概|或许|或許|差点|差點|几乎|幾乎|打算|应该|應該|必须|必須|只|但|或者|如果|取消|推迟|推遲|结束|結束"
+    "|아마|거의|것 같|예정|해야|만 |하지만|또는|전에는|취소|연기|끝났"
 )
 # Words that tell what part the next one plays: "from Anna to Ben" is not "from Ben to Anna".
 _LEADING = frozenset(

@@ -188,7 +188,7 @@ def take_in_history(run: Run, work: Work) -> Optional[TotalRecallError]:
     start = work.job.backfill_from_ms or 0
     work.change(lambda state: for_backfill(state, start))
     failure = take_in(run, work, find(work, backfill=True), backfill=True)
-    if failure is None:
+    if failure is None and not waiting(work.problems):
         work.change(lambda state: after_backfill(state, start))
     return failure
 

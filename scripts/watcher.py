@@ -22,6 +22,7 @@ from typing import Any, Optional
 import _cli
 from _cli import Result, Run
 from _config import Config, load_config
+from _counting import many
 from _errors import BusyError, MissingPackage, UsageError
 from _state import Places
 from _watch import POLL_SECONDS, Tally, Voice, Ways, watch
@@ -59,12 +60,13 @@ def look_only(run: Run, how: Ways) -> Result:
         "store_path": config.store_path.is_file(),
         "markers": markers.is_dir(),
     }
+    of_people = sum(not session.machine for session in sessions)
     facts = {
         "sessions_dir": str(config.sessions_dir),
         "store_path": str(config.store_path),
         "markers": str(markers),
         "missing": [name for name, there in places.items() if not there],
-        "sessions": sum(not session.machine for session in sessions),
+        "sessions": of_people,
         "machine_sessions": sum(session.machine for session in sessions),
         "mode": "poll" if how.inotify is None else "inotify",
         "line_threshold": config.line_threshold,
@@ -72,7 +74,7 @@ def look_only(run: Run, how: Ways) -> Result:
     }
     run.say(
         f"watcher: would watch {config.sessions_dir} and {config.store_path} ({facts['mode']}):"
-        f" {facts['sessions']} sessions, and {facts['machine_sessions']} of machines that do not count"
+        f" {many(of_people, 'session')} of people, and {facts['machine_sessions']} of machines"
     )
     return Result("ok", "dry_run", facts)
 

@@ -200,6 +200,21 @@ def test_a_store_that_is_no_database(home: Home) -> None:
     assert (home.memory / ".observer-last-run").read_text().strip() == str(int(at("09:02").timestamp()))
 
 
+def test_a_backfill_that_could_not_look_everywhere_is_not_done(home: Home) -> None:
+    store = home.sessions.parent / "agent" / "openclaw-agent.sqlite"
+    store.parent.mkdir()
+    assert observe(home).code == 0
+    store.write_bytes(b"this is not a database, whatever its name says" * 100)
+    observe(home, "--backfill", "--since", "2026-11-01")
+    assert home.state["backfill_from_ms"] > 0
+    store.unlink()
+    with SqliteStore(store) as again:
+        again.start(SID_2, at=at("08:00", day=5))
+        again.user(SID_2, "The ferry to Oslo leaves on 3 December at 07:40.", at=at("09:01", day=5))
+    assert observe(home, "--backfill", "--since", "2026-11-01").code == 0
+    assert (home.state.get("backfill_from_ms", -1), home.log.count("Oslo")) == (-1, 1)
+
+
 def test_a_damaged_cursor_costs_another_look_and_nothing_twice(home: Home) -> None:
     with SqliteStore(home.sessions.parent / "agent" / "openclaw-agent.sqlite") as store:
         store.start(SID_2, at=at("09:01"))

@@ -220,7 +220,6 @@ def test_only_what_adds_nothing_counts_as_the_same(new: str, old: str, same: boo
             "The key is in the right drawer of the big table near the old oven by the green kitchen door",
             "The key is in the left drawer of the big table near the old oven by the green kitchen door",
         ),
-        ("Dinner at the harbour with all of us is cancelled", "Dinner at the harbour with all of us"),
         ("Анна не любит зелёный чай", "Анна любит зелёный чай"),
         ("アンナは緑茶が好き", "アンナは緑茶が好きではない"),
         ("Oskarさんの店はBilbaoにあります", "Annaさんの店はBilbaoにあります"),
@@ -228,7 +227,7 @@ def test_only_what_adds_nothing_counts_as_the_same(new: str, old: str, same: boo
 )
 def test_a_correction_is_never_the_same_as_what_it_corrects(new: str, old: str) -> None:
     assert adds_nothing(features(new), features(old)) is False
-    assert adds_nothing(features(old), features(new)) is (new.startswith("Dinner"))
+    assert adds_nothing(features(old), features(new)) is False
 
 
 @pytest.mark.parametrize(
@@ -240,6 +239,10 @@ def test_a_correction_is_never_the_same_as_what_it_corrects(new: str, old: str) 
         ("Is allergic to nuts and milk", "Is probably allergic to nuts and milk"),
         ("The gate code is 4711", "The old gate code is 4711"),
         ("Takes metformin daily", "Stopped: takes metformin daily"),
+        ("Dinner at the harbour with all of us", "Dinner at the harbour with all of us is cancelled"),
+        ("Abendessen mit allen am Hafen", "Abendessen mit allen am Hafen abgesagt"),
+        ("港での夕食は全員で", "港での夕食は全員でキャンセル"),
+        ("Contract with the gym", "Contract with the gym ended"),
         ("The front door is painted", "The front door is almost painted"),
         ("The bike in the cellar is red", "The bike in the cellar is red or blue"),
         ("Likes mint tea in the morning", "Likes mint tea only in the morning"),

@@ -58,7 +58,7 @@ def sources(scene: Scene) -> Finding:
     if problems:
         return Finding("sources", WARN, f"{says}; {problems}", facts=facts)
     if facts["sessions"] and not facts["of_people"]:
-        says = f"all {says} are of machines (cron, subagents), so that there is nothing to remember"
+        says = f"{says}: none of a person (cron, subagents), so that there is nothing to remember"
         return Finding("sources", WARN, says, "is OPENCLAW_AGENT_ID the agent that you talk to?", facts)
     return Finding("sources", OK, says, facts=facts)
 

@@ -145,7 +145,7 @@ def _judged(scene: Scene, files: "Files", account: "Account", damaged: int) -> "
     number = len(account.faults)
     told = f"{number} do{'es' if number == 1 else ''} not add up ({first})" if number else ""
     if damaged:
-        told += f"{'; ' if told else ''}{damaged} lines of the ledger cannot be read"
+        told += f"{'; ' if told else ''}{many(damaged, 'line')} of the ledger cannot be read"
     accept = scene.command("dream_cycle.py", "account", "--accept")
     vanished = mend(files, iso(scene.run.now)).gone
     if vanished:

@@ -12,6 +12,7 @@ from typing import Optional
 
 from _compat import epoch_ms
 from _config import DEFAULTS, SECRET_VARIABLES, Config, presentable
+from _counting import many
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.ours import described, named
 from _doctor.scene import Scene
@@ -121,7 +122,8 @@ def permissions(scene: Scene) -> Finding:
     told: "list[str]" = []
     todos: "list[str]" = []
     if ours.loose:
-        told.append(f"others may read {len(ours.loose)} of our files and folders: {named(ours.loose)}")
+        number = many(len(ours.loose), "file or folder", "files and folders")
+        told.append(f"others may read {number} of ours: {named(ours.loose)}")
         todos.append(scene.command("doctor.py", "--fix"))
     open_keys = [path for path in keys_in(scene.config) if is_open(path)]
     if open_keys:
