@@ -33,7 +33,16 @@ NEEDED_WITH_INPUT = ("filelock", "jsonschema")  # by the commands that take pipe
 GRACE_SECONDS = 10.0  # between asking a layer to end and killing it
 RESTARTED = "TOTAL_RECALL_RESTARTED"
 LOGGED_ENTRIES = 20
-LOG_NAMES = {"watcher": "observer-watcher"}  # where it is not the layer's own name
+# In the folder of logs, by layer, where it is not the layer's own name; and all of them, without ".log".
+LOG_NAMES = {"watcher": "observer-watcher"}
+LOG_FILES = (
+    "observer reflector session-recovery observer-watcher dream-cycle staging-review recall setup doctor"
+).split()
+
+
+def log_name(layer: str) -> str:
+    """The name of a layer's log, without ".log"."""
+    return LOG_NAMES.get(layer, layer.replace("_", "-"))
 
 
 class Result(NamedTuple):
@@ -306,7 +315,7 @@ def _log(layer: str, config: Config, told: Mapping[str, Any]) -> None:
         facts["error"], facts["message"] = told["error"]["code"], told["error"]["message"]
     line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} " + json.dumps(facts, separators=(",", ":"))
     try:
-        append_log(config.logs_dir / f"{LOG_NAMES.get(layer, layer.replace('_', '-'))}.log", line)
+        append_log(config.logs_dir / f"{log_name(layer)}.log", line)
     except TotalRecallError as problem:
         say_aloud(f"{layer}: no log written: {problem}")
 

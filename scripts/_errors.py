@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+# What reading JSON of another shape than ours ends in.
+DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
+
 
 class TotalRecallError(Exception):
     """Something stopped the run. `str(error)` says what was found, `hint` says what to try."""

@@ -39,8 +39,9 @@ def facts_of(observation: Observation) -> "dict[str, Any]":
     }
 
 
-def is_id(name: str) -> bool:
-    """Whether this is an id of ours, as OBS-20261130-001 is. A person or another edition can have typed anything."""
+def is_observation_id(name: str) -> bool:
+    """Whether this is the id of an observation (OBS-20261130-001). A person or another edition can have typed
+    anything."""
     return bool(_ID.match(name))
 
 

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Optional
 
 from _compat import keyed_hash, parse_instant
-from _errors import StorageError
+from _errors import DAMAGED, StorageError
 from _files import read_bytes, replace_file
 from _gate.wording import sentences
 from _likeness import WIDE, features
@@ -50,7 +50,6 @@ _OPTIONAL = re.compile(
 _GREEK, _ACCENT = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+"), re.compile("[\u0300-\u036f]")
 # Where letters have signs of their own, such as the vowels of India: parts of a word that Python takes for none.
 _SIGNED = (range(0x300, 0x370), range(0x900, 0xE00), range(0xE80, 0x1D00), range(0xA800, 0xAC00))
-_DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ def load_tombstones(places: Places) -> Tombstones:
             for one in found["stones"]
         )
         return Tombstones(stones, bytes.fromhex(found["key"]))
-    except _DAMAGED as problem:
+    except DAMAGED as problem:
         raise StorageError(
             f"{places.tombstones} is damaged ({type(problem).__name__})",
             "restore it from a backup; without it what was forgotten may come back when old transcripts are read",

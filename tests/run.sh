@@ -66,7 +66,7 @@ why_no_openclaw() {
 }
 
 failed=0
-if [ $# -eq 0 ] && [ "${LINT:-1}" != 0 ]; then
+if [ "${LINT:-}" = 1 ] || { [ $# -eq 0 ] && [ "${LINT:-}" != 0 ]; }; then
   "$bin/python" -m ruff check --output-format concise . || failed=1
   "$bin/python" -m ruff format --check . || failed=1
   # mypy needs a newer Python to run than what it checks.

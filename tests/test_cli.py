@@ -191,6 +191,11 @@ def test_the_log_is_set_aside_when_it_is_large(tmp_path: Path) -> None:
     assert len(log_lines(tmp_path)) == 1
 
 
+def test_the_log_of_every_layer_is_among_those_that_forgetting_and_doctor_look_at() -> None:
+    layers = [path.stem for path in SCRIPTS.glob("*.py") if not path.name.startswith("_")]
+    assert {_cli.log_name(layer) for layer in layers} == set(_cli.LOG_FILES)
+
+
 # Interrupted during a question ---------------------------------------------------------------------------------------
 
 

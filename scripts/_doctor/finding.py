@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple, Optional
 
 from _doctor.scene import Scene
-from _errors import BusyError, ConfigError, TotalRecallError
+from _errors import DAMAGED, BusyError, ConfigError, TotalRecallError
 
 OK, WARN, FAIL, UNKNOWN = STATES = ("ok", "warn", "fail", "unknown")
 # What going through files of another shape than ours ends in.
-DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
 
 
 class Finding(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any, Optional
 
 from _compat import from_epoch_ms, stamp
 from _counting import many
-from _doctor.finding import DAMAGED, FAIL, OK, UNKNOWN, WARN, Finding, worst
+from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding, worst
 from _doctor.ours import described
 from _doctor.parts import is_at_work
 from _doctor.scene import Scene
-from _errors import SourceError, StorageError
+from _errors import DAMAGED, SourceError, StorageError
 from _files import is_there, read_bytes
 from _ledger import covered_uids
 from _state import is_damaged, load_calls

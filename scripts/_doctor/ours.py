@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from _cli import LOG_FILES
 from _config import Config
 from _files import TEMPORARY_SUFFIX
 
 MOST_ENTRIES = 50_000
 # A write in progress takes seconds: what is older was left by a run that was killed.
 LEFT_AFTER_SECONDS = 600.0
-LOGS = (
-    "observer reflector session-recovery observer-watcher dream-cycle staging-review recall setup doctor report"
-).split()
 FOLDERS = (".total-recall", "archive", "observation-backups", "dream-logs", "dream-staging", ".dream-backups")
 FILES = ("observations.md", ".observer-last-run", ".observer-last-hash")
 # OpenClaw indexes every .md below memory/; of ours only what is memory has such a name.
@@ -74,7 +72,7 @@ def _owner(config: Config) -> int:
 def _all(config: Config, found: Ours) -> Iterator[Path]:
     for name in FILES:
         yield config.memory_dir / name
-    for name in LOGS:
+    for name in LOG_FILES:
         yield config.logs_dir / f"{name}.log"
         yield config.logs_dir / f"{name}.log.1"
     yield from _beside(config.memory_dir, found)

@@ -8,7 +8,7 @@ from datetime import date, datetime, tzinfo
 
 from _dream.lines import with_id
 from _dream.weight import CRITICAL_FROM, aged, lifetime
-from _ledger import is_id
+from _ledger import is_observation_id
 from _observations import Entry, Observation, estimate_tokens, next_ids
 from _reflect.ahead import days_named
 from _reflect.items import Item, read_items
@@ -90,7 +90,7 @@ def names_for(observations: "Sequence[Observation]", night: Night) -> "list[str]
     names = []
     for found in observations:
         name = found.id
-        if not is_id(name) or name in taken:
+        if not is_observation_id(name) or name in taken:
             day = found.date or night.today.isoformat()
             name = next_ids(day, 1, (), highest.get(day, 0))[0]
             highest[day] = highest.get(day, 0) + 1
@@ -104,7 +104,7 @@ def highest_in(names: "Iterable[str]") -> "dict[str, int]":
     found: "dict[str, int]" = {}
     for name in names:
         parts = name.split("-")
-        if is_id(name):
+        if is_observation_id(name):
             day = f"{parts[1][:4]}-{parts[1][4:6]}-{parts[1][6:]}"
             found[day] = max(found.get(day, 0), int(parts[2]))
     return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from _observations import Entry
-from _state.redraft import is_bare_day
+from _observations import Entry, is_bare_day
 
 HOOKS_HEADING = "## Archived (memory/archive holds the whole text)"
 

@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from _compat import sha256_hex
 from _dream_files.desk import Desk
-from _errors import RefusedError, StorageError
+from _errors import DAMAGED, RefusedError, StorageError
 from _files import private_folder, read_bytes, remove_folder, replace_file
 from _memory import iso
 
@@ -89,7 +89,7 @@ def _read(folder: Path) -> Optional[Snapshot]:
         status, number = str(found["status"]), int(found.get("number", 0))
         is_rehearsal = bool(found.get("read_only", status == REHEARSED))
         return Snapshot(folder, str(found["at"]), str(found["day"]), status, files, number, is_rehearsal)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except DAMAGED:
         return None
 
 

@@ -19,7 +19,7 @@ from _dream_files.kept import Snapshot
 from _errors import RefusedError, StorageError
 from _files import encode, free_bytes, private_folder, read_bytes, replace_file
 from _ledger import facts_of as facts_in_ledger
-from _ledger import is_id, read_ledger
+from _ledger import is_observation_id, read_ledger
 from _memory import iso
 from _observations import estimate_tokens, observations_in, parse_log
 from _state import Filing, file_away, load_state
@@ -116,7 +116,7 @@ def adopt(desk: Desk) -> int:
         if entry is not None:
             raws[note.item.position] = entry.raw
             rows.append({"e": "adopted", "at": at, "id": note.id, **facts_in_ledger(note.item.observation)})
-            if not is_id(note.item.observation.id):
+            if not is_observation_id(note.item.observation.id):
                 renamed[note.item.observation.id] = note.id
     if rows:
         highest = highest_in(str(row["id"]) for row in rows)

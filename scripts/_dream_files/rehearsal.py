@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from _dream_files import kept
 from _dream_files.desk import Desk
+from _errors import DAMAGED
 from _files import read_bytes, replace_file
 
 _NAME = "rehearsal.json"
@@ -45,5 +46,5 @@ def rehearsed(desk: Desk) -> "dict[str, Any]":
             "tokens": found.get("tokens"),
             "hooks": dict(found.get("hooks", {})),
         }
-    except (ValueError, TypeError, AttributeError):
+    except DAMAGED:
         return {"archived": {}, "chunked": {}, "tokens": None, "hooks": {}}

@@ -9,7 +9,7 @@ beside the snapshot, in the names that end in ".undone". Nothing else is touched
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from _account import LEAVES
 from _archive import read_archived, render_archived
@@ -30,55 +30,79 @@ from _state import Filing, additions, file_away, key_of, with_entries
 _REFLECTIONS = "archive/reflections/"
 
 
+class _Undoing(NamedTuple):
+    """What a rollback is to do: the `log` as it is now and as it will be, the ledger's `rows`, the ids that are
+    `restored`, and the `facts` that are told."""
+
+    log: "tuple[str, str]"
+    rows: "list[dict[str, Any]]"
+    restored: "set[str]"
+    facts: "dict[str, Any]"
+
+
 def rollback(desk: Desk, force: bool = True) -> Result:
     """Undo the last night. One that is undone already stays so. One that ended on an earlier day, since when much may
     have changed, is refused without `force`."""
     with desk.holding_memory():
-        night = kept.newest(desk)
-        if night is None:
-            raise RefusedError("nothing was kept that could be put back", "preflight keeps it")
+        night = _last_night(desk, force)
         if night.status == kept.UNDONE:
             return Result("ok", "already_undone", {"run": night.name, "restored": 0, "added_since": 0})
-        if not force and night.status != kept.OPEN and night.day != desk.today:
-            raise RefusedError(
-                f"the last night is of {night.day}, and it is {night.status}: memory has changed since",
-                "restore ID brings one observation back; rollback --force undoes that night all the same",
-            )
         parts = {name: night.bytes_of(name) for name in night.files}  # all of them whole, or nothing is done
         others = [name for name in night.files if name != kept.LOG]
         for name in others:
             inside(desk.memory, tuple(name.split("/")), "move it away, and run this again")
-        base, current = decode(parts[kept.LOG] or b""), desk.log()
-        made = _made_of(desk, base, current)
-        reworded = _reworded(base, current)
-        late = _added_by_others(base, current, made | set(reworded))
-        last = _last_events(desk)
-        gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
-        accepted = {name for name in gone if last.get(name) == "forgotten"}
-        old = parse_log(_without_ids(base, accepted))
-        new = "\n".join(one.raw for entry in old for one in reworded.get(id_of(entry), [entry]))
-        new = with_entries(new, late) if late else new
-        rows = _rows(desk, made, new)
-        restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
-        facts = {
-            "run": night.name,
-            "restored": len(restored),
-            "added_since": len(late),
-            "reworded_since": sorted(reworded),
-            "deleted_since": sorted(name for name in gone if last.get(name) not in LEAVES),  # and back now
-            "stays_deleted": sorted(accepted),
-        }
+        base = decode(parts[kept.LOG] or b"")
+        undoing = _undoing(desk, night, base)
         if desk.pretends:
-            return Result("ok", desk.pretends, facts)
+            return Result("ok", desk.pretends, undoing.facts)
         keep_aside(desk, night)
-        if new != current or rows:
-            file_away(desk.places, Filing(log=(current, new), rows=tuple(rows)))
+        current, new = undoing.log
+        if new != current or undoing.rows:
+            file_away(desk.places, Filing(log=(current, new), rows=tuple(undoing.rows)))
         if parts[kept.LOG] is None and not new:
             remove_file(desk.places.observations)
-        put_back = [name for name in others if _put_back(desk, name, parts[name], base, restored)]
+        put_back = [name for name in others if _put_back(desk, name, parts[name], base, undoing.restored)]
         refresh(desk)
         kept.mark(night, kept.UNDONE)
-    return Result("ok", "undone", {**facts, "files": [f"memory/{name}" for name in put_back]})
+    return Result("ok", "undone", {**undoing.facts, "files": [f"memory/{name}" for name in put_back]})
+
+
+def _last_night(desk: Desk, force: bool) -> Snapshot:
+    """What preflight kept last. Raises RefusedError when there is nothing, or when it is not to be undone any more."""
+    night = kept.newest(desk)
+    if night is None:
+        raise RefusedError("nothing was kept that could be put back", "preflight keeps it")
+    if not force and night.status not in (kept.OPEN, kept.UNDONE) and night.day != desk.today:
+        raise RefusedError(
+            f"the last night is of {night.day}, and it is {night.status}: memory has changed since",
+            "restore ID brings one observation back; rollback --force undoes that night all the same",
+        )
+    return night
+
+
+def _undoing(desk: Desk, night: Snapshot, base: str) -> _Undoing:
+    """The log that preflight kept (`base`) with what others have done to it since."""
+    current = desk.log()
+    made = _made_of(desk, base, current)
+    reworded = _reworded(base, current)
+    late = _added_by_others(base, current, made | set(reworded))
+    last = _last_events(desk)
+    gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
+    accepted = {name for name in gone if last.get(name) == "forgotten"}
+    old = parse_log(_without_ids(base, accepted))
+    new = "\n".join(one.raw for entry in old for one in reworded.get(id_of(entry), [entry]))
+    new = with_entries(new, late) if late else new
+    rows = _rows(desk, made, new)
+    restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
+    facts = {
+        "run": night.name,
+        "restored": len(restored),
+        "added_since": len(late),
+        "reworded_since": sorted(reworded),
+        "deleted_since": sorted(name for name in gone if last.get(name) not in LEAVES),  # and back now
+        "stays_deleted": sorted(accepted),
+    }
+    return _Undoing((current, new), rows, restored, facts)
 
 
 def keep_aside(desk: Desk, night: Snapshot) -> None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
+from _cli import LOG_FILES
 from _compat import Stamp, stamp
 from _dream_files import Desk, kept
 from _dream_files.update import refresh
-from _errors import BusyError, StorageError
+from _errors import DAMAGED, BusyError, StorageError
 from _files import TEMPORARY_SUFFIX, decode, encode, read_bytes, remove_file, replace_file
 from _forget import scrub
 from _forget.choose import ARCHIVES, LOGS, Choice
@@ -27,15 +28,11 @@ from _ledger import read_ledger
 from _state import Filing, file_away, load_state, save_state
 from _tombstones import Tombstones, load_tombstones, save_tombstones, with_key
 
-_DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 5
 # So many files of others are looked at, none larger than this.
 _MOST_OTHERS, _LARGEST_BYTES = 20_000, 5_000_000
 # Ours too, but they hold nothing that anybody said.
 _WITHOUT_TEXT = ("state.json", "calls.json", "tombstones.json", "forgetting.json", "journal.json")
-_LOGS = (
-    "observer reflector session-recovery observer-watcher dream-cycle staging-review recall setup doctor report"
-).split()
 _PASSED_OVER = (".git", "node_modules", ".venv", "venv", "__pycache__")
 
 
@@ -92,7 +89,7 @@ def finish_unfinished(desk: Desk) -> bool:
         return False
     try:
         task = Task.from_json(json.loads(data))
-    except _DAMAGED as problem:
+    except DAMAGED as problem:
         raise StorageError(
             f"{desk.places.forgetting} is damaged ({type(problem).__name__})",
             "remove it, and forget the same once more",
@@ -216,7 +213,7 @@ def _our_files(desk: Desk) -> "Iterator[tuple[Path, scrub.Scrubber]]":
         yield path, _scrubber_of_backup(path.relative_to(memory / kept.FOLDER))
     yield from ((path, scrub.values) for path in _files_below(workspace / "research" / "dream-cycle-metrics"))
     for path in _files_below(desk.config.logs_dir):
-        if path.name.split(".log")[0] in _LOGS:
+        if path.name.split(".log")[0] in LOG_FILES:
             yield path, scrub.lines
     yield from _private_files(desk)
     yield from ((path, scrub.whole) for path in _files_below(memory) if _is_temporary(path))

@@ -10,10 +10,9 @@ from typing import Any, Callable, Optional
 from _archive import Record, headings, read_archived, read_records
 from _dream import hooked_id, without
 from _forget.order import Order, ids_present
-from _observations import HEAD, Entry, parse_log
+from _observations import HEAD, Entry, bare_day, parse_log
 from _staging import parse_proposal
 from _state import says_something
-from _state.redraft import bare_day
 
 # What a file becomes; None: it goes as a whole.
 Scrubber = Callable[[str, Order], Optional[str]]

@@ -11,12 +11,12 @@ from typing import Any, Optional
 
 from _archive import Chunk
 from _dream import Plan
+from _errors import DAMAGED
 from _files import read_bytes, remove_file, replace_file
 from _observations import Entry
 from _state import Places, name_of
 
 SCHEMA = 1
-DAMAGED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)

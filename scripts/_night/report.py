@@ -12,6 +12,7 @@ from _counting import many
 from _dream import hooked_id, impact
 from _dream_files import write_log, write_metrics
 from _dream_files.desk import Desk
+from _errors import DAMAGED
 from _files import read_bytes
 from _ledger import read_ledger
 from _night.progress import Agenda, Going
@@ -146,7 +147,7 @@ def _with_earlier(desk: Desk, agenda: Agenda, told: "dict[str, Any]") -> "dict[s
         }
         more["hooks_created"] = int(found["hooks_created"])
         return {name: value + more[name] if name in more else value for name, value in told.items()}
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except DAMAGED:
         return told
 
 

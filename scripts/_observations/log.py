@@ -27,6 +27,8 @@ _METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
 _DATE_LINE = re.compile(
     r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*(\d{4}-\d{2}-\d{2})\b.*$|^#{1,6}\s*(\d{4}-\d{2}-\d{2})\s*$"
 )
+_DAY = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}")
+_ENDING = re.compile(r"[*\s]*")
 _HEADING = re.compile(r"^(#{1,6})(?:\s|$)")
 _INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?!.*`)")
@@ -199,6 +201,17 @@ def observations_in(entries: Iterable[Entry]) -> "list[Observation]":
 def children_of(entry: Entry) -> "list[str]":
     """The lines below an observation that say more about it, as they stand: not those of its metadata."""
     return [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
+
+
+def bare_day(raw: str) -> str:
+    """A date line without what somebody wrote behind its day."""
+    day, end = _DAY.match(raw), _ENDING.match(raw[::-1])  # from the end: a search would try every place
+    return day.group() + end.group()[::-1] if day and end and day.end() <= len(raw) - end.end() else raw
+
+
+def is_bare_day(raw: str) -> bool:
+    """False for a date line that says more than its day, such as "Date: 2026-03-02 (first day at work)"."""
+    return bare_day(raw) == raw
 
 
 def last_heading(entries: Iterable[Entry]) -> str:

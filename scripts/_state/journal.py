@@ -11,14 +11,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from _errors import StorageError
+from _errors import DAMAGED, StorageError
 from _files import read_bytes, remove_file, replace_file
 from _state import filing, observed, reflected
 from _state.filing import Filing
 from _state.observed import Commit
 from _state.places import Places
 from _state.reflected import Reflection
-from _state.state import DAMAGED
 
 
 def commit(places: Places, change: Commit) -> "tuple[str, ...]":

@@ -6,15 +6,11 @@ metadata has changed (an id, a lowered importance) is still the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from _observations import Entry, children_of, last_heading, parse_log
+from _observations import Entry, bare_day, children_of, is_bare_day, last_heading, parse_log
 
 Key = tuple[str, ...]
-
-_DAY = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}")
-_ENDING = re.compile(r"[*\s]*")
 
 
 def key_of(entry: Entry) -> Key:
@@ -24,17 +20,6 @@ def key_of(entry: Entry) -> Key:
         return (entry.kind, entry.raw.strip())
     children = map(str.strip, children_of(entry))
     return ("observation", observation.date, observation.time, observation.text, *children)
-
-
-def bare_day(raw: str) -> str:
-    """A date line without what somebody wrote behind its day."""
-    day, end = _DAY.match(raw), _ENDING.match(raw[::-1])  # from the end: a search would try every place
-    return day.group() + end.group()[::-1] if day and end and day.end() <= len(raw) - end.end() else raw
-
-
-def is_bare_day(raw: str) -> bool:
-    """False for a date line that says more than its day, such as "Date: 2026-03-02 (first day at work)"."""
-    return bare_day(raw) == raw
 
 
 def says_something(entry: Entry) -> bool:

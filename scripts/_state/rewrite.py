@@ -9,9 +9,8 @@ from typing import Callable
 from _compat import sha256_hex
 from _errors import BusyError
 from _files import decode, encode, read_bytes, replace_file
-from _observations import Entry, observations_in, parse_line, parse_log
+from _observations import Entry, is_bare_day, observations_in, parse_line, parse_log
 from _state.places import Places
-from _state.redraft import is_bare_day
 
 _ATTEMPTS = 50
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from _compat import from_epoch_ms, parse_instant
+from _errors import DAMAGED
 from _files import append_file, private_folder, read_bytes, replace_file
 from _ledger import first_sight, highest_given, rows_as_bytes, still_provisional
 from _state.places import Places
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from _transcripts.message import Cursor
 
 SCHEMA = 1
-# What reading JSON of another shape than ours ends in.
-DAMAGED = (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError)
 
 
 class Provisional(NamedTuple):
