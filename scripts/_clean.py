@@ -51,6 +51,8 @@ _TEMPLATE = re.compile(r"(?:HH:MM|YYYY-MM-DD)\b")
 _TEMPLATE_FIELD = re.compile(r"\bdc:(?:type=(?:TYPE|T)|importance=N)\b")
 _FIELD = re.compile(r"\b\w+\s?[:=]\s?[\w./-]+")
 _FEWEST_PROMPT_WORDS = 5
+# What stands between two tags and is longer is more than the thoughts before one answer.
+_MOST_THOUGHT_LINES = 60
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,12 @@ class Junk:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What leaves a log: junk, and of lines in the same words all but one, by the number of their line."""
+    """What leaves a log: junk, and of lines in the same words all but one, by the number of their line. `spared` are
+    notes that stay although they stand between tags of thoughts, since these may be tags of two answers."""
 
     junk: "tuple[Junk, ...]"
     duplicates: "tuple[tuple[int, Entry], ...]"
+    spared: "tuple[tuple[int, Entry], ...]" = ()
 
     @property
     def found(self) -> "list[tuple[int, str, str]]":
@@ -104,9 +108,11 @@ def look(log: str, now: datetime, zone: tzinfo) -> Cleaning:
         there = parse_log("\n".join(one.raw for place, one in enumerate(there) if place not in leaving))
         owners = left
     duplicates -= set(junk)
+    spared = _between_tags(entries) - set(junk) - duplicates
     return Cleaning(
         tuple(Junk(at, numbers[at], junk[at], entries[at]) for at in sorted(junk)),
         tuple((numbers[at], entries[at]) for at in sorted(duplicates)),
+        tuple((numbers[at], entries[at]) for at in sorted(spared)),
     )
 
 
@@ -163,8 +169,8 @@ def _is_marked(entry: Entry) -> bool:
 
 def _thoughts(entries: "Sequence[Entry]") -> "Iterator[tuple[int, str]]":
     """Positions of thoughts: from the tag that opens them to the one that closes them on the same day; without such a
-    one, up to the first blank line or note. The first date line or hook ends them in any case, and notes among them
-    stay."""
+    one, up to the first blank line or note. The first date line or hook ends them in any case. Notes among them are
+    drafts, unless the two tags may be of two answers: then they stay."""
     position = 0
     while position < len(entries):
         entry = entries[position]
@@ -174,12 +180,38 @@ def _thoughts(entries: "Sequence[Entry]") -> "Iterator[tuple[int, str]]":
             position += 1
             continue
         end = _end_of_thoughts(entries, position)
-        yield from ((at, THOUGHTS) for at in range(position, end) if _is_thought(entries[at]))
+        drafts = _is_of_one_answer(entries[position:end])
+        for at in range(position, end):
+            if entries[at].raw.strip() and (drafts or not _is_marked(entries[at])):
+                yield at, THOUGHTS
         position = end
 
 
-def _is_thought(entry: Entry) -> bool:
-    return bool(entry.raw.strip()) and not _is_marked(entry)
+def _is_of_one_answer(block: "Sequence[Entry]") -> bool:
+    """Whether all from an opening tag on was thought before one answer: it is closed, not too long, and holds neither a
+    day nor what was a note already."""
+    notes = [entry.observation for entry in block if entry.observation]
+    return (
+        bool(_CLOSE.search(block[-1].raw))
+        and sum(entry.raw.count("\n") + 1 for entry in block) <= _MOST_THOUGHT_LINES
+        and not any(note.id for note in notes)
+        and len({note.date for note in notes}) <= 1
+        # In a fence a date line is none.
+        and not any(parse_log(entry.raw)[0].kind == "date" for entry in block)
+    )
+
+
+def _between_tags(entries: "Sequence[Entry]") -> "set[int]":
+    """The positions of notes between a tag that opens thoughts and the next one that closes them, however far."""
+    found: "set[int]" = set()
+    start = -1
+    for position, entry in enumerate(entries):
+        if _OPEN.match(entry.raw):
+            start = position
+        if start >= 0 and _CLOSE.search(entry.raw):
+            found.update(at for at in range(start, position + 1) if _is_marked(entries[at]))
+            start = -1
+    return found
 
 
 def _end_of_thoughts(entries: "Sequence[Entry]", start: int) -> int:

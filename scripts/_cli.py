@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Optional,
 
 from _compat import parse_instant, utc_now
 from _config import Config, environment_copy, environment_dir, is_restarted, load_config
+from _counting import many
 from _errors import ConfigError, MissingPackage, PayloadError, TotalRecallError, UsageError
 from _files import append_log
 
@@ -96,6 +97,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing usage and exiting."""
         raise UsageError(message, f"see: python3 scripts/{self.prog} --help")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it, but what is too much is told without repeating it: it may be what somebody said."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            flags = [word.partition("=")[0] for word in rest if word.startswith("-")]
+            named = " ".join(flags) or many(len(rest), "word")
+            hint = "flags go in front of what a command works on; "
+            raise UsageError(
+                f"unrecognized arguments: {named}", f"{hint}see: python3 scripts/{self.prog} --help"
+            )
+        return found
 
 
 def make_parser(layer: str, documentation: str, exit_codes: str = EXIT_CODES) -> Parser:

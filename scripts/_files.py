@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Callable, Optional
 
@@ -21,6 +22,7 @@ from _errors import BusyError, MissingPackage, StorageError
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 LOG_MAX_BYTES = 1_000_000
+WRITERS_WAIT_SECONDS = 0.25
 # Not ".md": OpenClaw indexes every .md below memory/, half-written ones too.
 TEMPORARY_SUFFIX = ".total-recall-tmp"
 
@@ -38,6 +40,18 @@ def private_folder(folder: Path) -> None:
             raise StorageError(f"{folder} is in the way: it is not a folder", "move it away") from None
     except OSError as problem:
         raise _storage_error(folder, "cannot be made", problem) from problem
+
+
+def names_in(folder: Path) -> "list[str]":
+    """What is in a folder, sorted; nothing where there is none. Raises StorageError when that cannot be told, which
+    `Path.glob` takes for an empty folder."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(one.name for one in found)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        raise _storage_error(folder, "cannot be listed", problem) from problem
 
 
 def read_bytes(path: Path, start: int = 0) -> Optional[bytes]:
@@ -89,25 +103,102 @@ def replace_file(path: Path, data: bytes, instead_of: Optional[bytes] = None) ->
 
     The mode of an existing file is kept and a symbolic link is followed. With `instead_of` (the bytes that the new ones
     were made from) nothing is written, and False returned, when the file no longer begins with them; the lines that
-    another program appended to the old file are appended to the new one.
+    another program appended to the old file are appended to the new one. An old file that was edited in place in the
+    last moment is put back, and False returned.
+
+    One moment stays open to programs that do not take the memory lock, between the last look at the file and the
+    rename, some microseconds: no system call that Python has replaces a file only if it is still the same one. What is
+    renamed to the file in it is lost, and what is written to an old file that was opened before and is written to more
+    than a quarter of a second after.
     """
     target = Path(os.path.realpath(path))
     if instead_of is None:
         return _replace(path, target, data, lambda: True)
     try:
-        old = open(target, "rb")  # noqa: SIM115 (closed below)
+        with open(target, "rb") as old:
+            return _replace_same(path, target, data, old, instead_of)
     except FileNotFoundError:
         return False
     except OSError as problem:
         raise _storage_error(path, "cannot be read", problem) from problem
-    with old:
-        if not _replace(path, target, data, lambda: _begins_with(old, target, instead_of)):
+
+
+def _replace_same(path: Path, target: Path, data: bytes, old: BinaryIO, instead_of: bytes) -> bool:
+    """`replace_file` once the old file is open. What was appended before the rename is in the new file from the start,
+    so that a kill right after it loses nothing."""
+    seen, new, is_done = instead_of, data, False
+    for _attempt in range(50):
+        content = _read_whole(old)
+        grown = seen.endswith(b"\n") and content.startswith(seen)
+        if not (grown or content == seen) or not _is_at(old, target):
             return False
-        old.seek(len(instead_of))
-        late = old.read()
-    if late:
-        append_file(path, late)
+        seen, new = content, _with_lines(data, content[len(instead_of) :])
+        is_done = _replace(path, target, new, partial(_is_still, old, target, seen))
+        if is_done:
+            break
+    return is_done and _kept_late(path, old, new, seen)
+
+
+def _kept_late(path: Path, old: BinaryIO, new: bytes, seen: bytes) -> bool:
+    """Keep what others did to the old file while it was replaced; False when that is now in place of the new one. What
+    is only half saved, or empty, is not."""
+    is_settled, last = _settled(old), _read_whole(old)
+    if last.startswith(seen):
+        if len(last) > len(seen):
+            append_file(path, last[len(seen) :])
+        return True
+    if not last or not is_settled:
+        return True
+    replace_file(path, last, instead_of=new)
+    return False
+
+
+def _with_lines(data: bytes, late: bytes) -> bytes:
+    return data + b"\n" + late if late and data and not data.endswith(b"\n") else data + late
+
+
+def _is_still(old: BinaryIO, target: Path, content: bytes) -> bool:
+    """Whether the open file holds this and is the one at `target`: that is looked at last."""
+    return _read_whole(old) == content and _is_at(old, target)
+
+
+def _is_at(old: BinaryIO, target: Path) -> bool:
+    found, now = os.fstat(old.fileno()), stamp(target)
+    return now is not None and (now.device, now.inode) == (found.st_dev, found.st_ino)
+
+
+def _read_whole(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _settled(old: BinaryIO) -> bool:
+    """Wait until nobody has a file open to write that has lost its name: whoever opened it just before may be about to.
+    False when somebody still has after a quarter of a second."""
+    deadline = time.monotonic() + WRITERS_WAIT_SECONDS
+    while _is_being_written(old):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.002)
     return True
+
+
+def _is_being_written(file: BinaryIO) -> bool:
+    """Whether another program has a file open to write. Linux tells, by refusing a lease; macOS does not."""
+    import fcntl
+    import signal
+
+    lease = getattr(fcntl, "F_SETLEASE", None)
+    if lease is None:
+        return False
+    try:
+        # Whoever opens it while the lease is held has the kernel signal us, by default with one that ends a process.
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)  # type: ignore[attr-defined, unused-ignore]
+        fcntl.fcntl(file, lease, fcntl.F_RDLCK)
+        fcntl.fcntl(file, lease, fcntl.F_UNLCK)
+    except OSError as problem:
+        return problem.errno == errno.EAGAIN
+    return False
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:
@@ -120,16 +211,6 @@ def _give_to_owner(descriptor: int, path: Path) -> None:
     except FileNotFoundError:
         owner = os.stat(path.parent)
     os.fchown(descriptor, owner.st_uid, owner.st_gid)
-
-
-def _begins_with(old: BinaryIO, target: Path, data: bytes) -> bool:
-    """Whether the open file is still the one at `target`, with `data` in it, and behind that only whole lines more."""
-    found, now = os.fstat(old.fileno()), stamp(target)
-    if now is None or (now.device, now.inode) != (found.st_dev, found.st_ino):
-        return False
-    old.seek(0)
-    content = old.read()
-    return content == data or (data.endswith(b"\n") and content.startswith(data))
 
 
 def _replace(path: Path, target: Path, data: bytes, may: Callable[[], bool]) -> bool:

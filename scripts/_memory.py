@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, Optional
 
 from _answer import AS_SAID, EXTRACTOR, Settled, system_prompt
@@ -18,11 +19,10 @@ from _files import decode, private_folder, read_bytes, remove_file, replace_file
 from _ledger import facts_of
 from _observations import Observation, count_words, observations_in, parse_log, render_brief
 from _state import Addition, Commit, Places, State, cursors_of, is_unedited
-from _transcripts import Cursor
+from _transcripts import Cursor, Message
 from _window import Window
 
-BACKUPS_KEPT = 10
-_BACKUP = re.compile(r"observations-\d{8}-\d{6}\.md\.bak")
+COPIES_KEPT = 10
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,22 @@ def not_captured(state: State, window: Window, began: Mapping[str, Cursor]) -> O
     """The part of a window that neither provisional lines nor an answer has taken; None when nothing is left of it.
 
     `began` are the cursors that the window was read with: one that stands elsewhere by now was moved by an answer. One
-    that does not may still lie ahead of a message, in a history that was rewritten.
+    that does not may still lie ahead of a message, in a history that was rewritten. A message that a line stands for is
+    taken, also when the state was put back from a copy that does not know how far the capture went.
     """
+    waiting = {uid for found in state.provisional.values() for uid in found.uids}
 
-    def is_taken(after: Cursor) -> bool:
+    def is_taken(message: Message) -> bool:
+        after = message.after
+        if (
+            message.uid in waiting and not message.first_char and not after.chars
+        ):  # a part says nothing of the others
+            return True
         now = state.cursors.get(after.key)
         answered = now != began.get(after.key) and _is_before(after, now)
         return answered or _is_before(after, state.provisional_upto.get(after.key))
 
-    fresh = tuple(found for found in window.messages if not is_taken(found.after))
+    fresh = tuple(found for found in window.messages if not is_taken(found))
     return Window(fresh) if fresh else None
 
 
@@ -129,24 +136,31 @@ def leave_marks(places: Places, state: State, now: datetime) -> None:
 
 
 def keep_copy(places: Places, moment: datetime) -> str:
-    """Keep the log's bytes under a time (the person's), the last 10 such copies; returns the path of the new one.
+    """Keep the log's bytes under a time (the person's), the last 10 such copies; returns the path of the new one."""
+    data = read_bytes(places.observations) or b""
+    return str(keep_bytes(places.backups, ("observations-", ".md.bak"), data, moment))
+
+
+def keep_bytes(folder: Path, around: "tuple[str, str]", data: bytes, moment: datetime) -> Path:
+    """Keep bytes in a folder, with a time between the two parts of the name, the last 10 such copies.
 
     A copy of this second that holds other bytes is an earlier run's: then the next second's name is taken. The last are
     those that were written last: in autumn an hour comes twice, and a clock may be set back, so names do not tell.
     """
-    data, folder = read_bytes(places.observations) or b"", places.backups
     private_folder(folder)
-    path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
+    before, behind = around
+    path = folder / f"{before}{moment:%Y%m%d-%H%M%S}{behind}"
     while (found := read_bytes(path)) is not None and found != data:
         moment += timedelta(seconds=1)
-        path = folder / f"observations-{moment:%Y%m%d-%H%M%S}.md.bak"
+        path = folder / f"{before}{moment:%Y%m%d-%H%M%S}{behind}"
     replace_file(path, data)
-    others = [one for one in folder.iterdir() if _BACKUP.fullmatch(one.name) and one != path]
+    names = re.compile(rf"{re.escape(before)}[0-9]{{8}}-[0-9]{{6}}{re.escape(behind)}")
+    others = [one for one in folder.iterdir() if names.fullmatch(one.name) and one != path]
     stamps = [(stamp(one), one) for one in others if one.is_file()]
     by_age = sorted((written.mtime_ns, one) for written, one in stamps if written)
-    for _when, old in by_age[: 1 - BACKUPS_KEPT]:
+    for _when, old in by_age[: 1 - COPIES_KEPT]:
         remove_file(old)
-    return str(path)
+    return path
 
 
 def iso(moment: datetime) -> str:

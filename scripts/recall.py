@@ -25,7 +25,7 @@ import _cli
 from _cli import Commands, Result, Run
 from _config import Config
 from _counting import many
-from _errors import ConfigError, SourceError, UsageError
+from _errors import BusyError, ConfigError, SourceError, UsageError
 from _observations import is_date, tidy
 from _recall import KINDS, LIMIT, Corpus, Hit, Wanted, find_item, read_corpus, search
 
@@ -53,8 +53,18 @@ def search_memory(options: argparse.Namespace, run: Run) -> Result:
     tell_problems(corpus, run)
     facts = {"hits": len(hits), "files": len(corpus.sources), "unreadable": len(corpus.problems)}
     shown = {"results": [{**as_json(hit), **({} if hit.why else {"beside": True})} for hit in hits]}
-    page = "\n".join(map(line_of, range(1, len(hits) + 1), hits)) or "Nothing was found."
+    page = "\n".join(map(line_of, range(1, len(hits) + 1), hits)) or nothing_in(corpus)
     return Result("ok", "found" if hits else "nothing_found", facts, shown=shown, page=page)
+
+
+def nothing_in(corpus: Corpus) -> str:
+    """What is told when nothing was found, which is not the same for all that could be looked at and for less."""
+    files = many(len(corpus.sources), "file")
+    if corpus.problems:
+        return f"Nothing was found in the {files} that could be read; {len(corpus.problems)} could not be looked at."
+    if not corpus.sources:
+        return f"Nothing was found: {corpus.folder} holds no memory yet."
+    return f"Nothing was found in {files}. Fewer words, or other words for it, may find it."
 
 
 def as_json(hit: Hit) -> "dict[str, Any]":
@@ -96,18 +106,24 @@ def show_item(options: argparse.Namespace, run: Run) -> Result:
     if not found:
         raise gone(options.id, rows, corpus)
     uids = [uid for row in rows if row.get("e") == "observed" for uid in row.get("from", ())]
-    said, missing = messages_of(run.config, list(map(str, uids)))
+    said, missing, unseen = messages_of(run.config, list(map(str, uids)))
+    for problem in unseen:
+        run.say(f"recall: could not look for the messages: {problem}")
     facts = {
         "id": found[0].id,
         "places": [hit.file for hit in found],
         "said": len(said),
         "not_found": missing,
+        **({"not_looked_at": len(unseen)} if unseen else {}),
     }
     shown = {"items": [as_json(hit) for hit in found], "messages": said}
-    return Result("ok", "shown", facts, shown=shown, page="\n".join(page_of(found, said, missing)))
+    page = "\n".join(page_of(found, said, missing, bool(unseen)))
+    return Result("ok", "shown", facts, shown=shown, page=page)
 
 
-def page_of(found: "Sequence[Hit]", said: "Sequence[Mapping[str, str]]", missing: int) -> Iterator[str]:
+def page_of(
+    found: "Sequence[Hit]", said: "Sequence[Mapping[str, str]]", missing: int, unseen: bool
+) -> Iterator[str]:
     """The item for reading."""
     for hit in found:
         yield hit.text
@@ -121,11 +137,13 @@ def page_of(found: "Sequence[Hit]", said: "Sequence[Mapping[str, str]]", missing
         yield from (f"  {tidy(line)}" for line in message["text"].splitlines())
     if missing:
         are = "is" if missing == 1 else "are"
-        yield f"\n{many(missing, 'message')} that it came from {are} in no transcript any more, or forgotten."
+        where = "not in what could be read" if unseen else "in no transcript any more, or forgotten"
+        yield f"\n{many(missing, 'message')} that it came from {are} {where}."
 
 
-def messages_of(config: Config, uids: "Sequence[str]") -> "tuple[list[dict[str, str]], int]":
-    """The messages with these uids, in the order in which they were said, and how many are in no transcript."""
+def messages_of(config: Config, uids: "Sequence[str]") -> "tuple[list[dict[str, str]], int, list[str]]":
+    """The messages with these uids, in the order in which they were said, how many were not found, and a sentence for
+    each transcript that could not be looked at."""
     from _ledger import covered_uids
     from _state import Places
     from _tombstones import load_tombstones
@@ -133,25 +151,26 @@ def messages_of(config: Config, uids: "Sequence[str]") -> "tuple[list[dict[str, 
     wanted = set(uids)
     places = Places(config.observations_path, config.private_dir)
     sessions = covered_uids(places.ledger) if wanted else {}
-    said = [
-        message
-        for name, covered in sessions.items()
-        if wanted & covered
-        for message in messages_in(config, name, wanted & covered)
-    ]
+    said: "list[Message]" = []
+    unseen: "list[str]" = []
+    for name, covered in sessions.items():
+        if wanted & covered:
+            try:
+                said += messages_in(config, name, wanted & covered)
+            except (SourceError, BusyError) as problem:
+                unseen.append(str(problem))
+            except ConfigError:
+                continue  # its transcript has gone, or was deleted
     found = {one.uid: as_said(one, config) for one in load_tombstones(places).shown(said)}
-    return sorted(found.values(), key=lambda message: message["at"]), len(wanted) - len(found)
+    return sorted(found.values(), key=lambda message: message["at"]), len(wanted) - len(found), unseen
 
 
 def messages_in(config: Config, name: str, wanted: "set[str]") -> "Iterator[Message]":
-    """Those of the wanted messages that a session holds; none when its transcript has gone."""
+    """Those of the wanted messages that a session holds. Raises ConfigError when its transcript has gone, SourceError
+    or BusyError when that cannot be told."""
     from _transcripts import read_new, resolve
 
-    try:
-        sessions = resolve(config, name)
-    except (ConfigError, SourceError):
-        return
-    for session in sessions:
+    for session in resolve(config, name):
         cursor, more = None, True
         while more:
             reading = read_new(session, cursor, 0)
@@ -240,11 +259,29 @@ def explain_item(options: argparse.Namespace, run: Run) -> Result:
     page += [f"  {ACCEPT}"] if state == "gone" else []
     page += [f"  in {tidy(hit.file)}: {tidy(state_of(hit))}" for hit in found]
     page += [f"  {sentence_of(row, options.id)}" for row in rows]
-    if not own:
+    back = live_again(run.config, rows)
+    if back:
+        page.append(f"  In the log again since: {', '.join(back)}")
+    if not rows:
         page.append(
             "  The ledger knows nothing of it: it came from another edition, or was written by a person."
         )
     return Result("ok", state, facts, shown={"history": history}, page="\n".join(page))
+
+
+def live_again(config: Config, rows: "Sequence[Mapping[str, Any]]") -> "list[str]":
+    """The ids among those that left for what these rows are about, and that are in the log by now."""
+    from _account import LIVE, standings
+    from _ledger import read_ledger
+    from _state import Places
+
+    left = {str(row["id"]) for row in rows if row.get("into") and row.get("id")}
+    if not left:
+        return []
+    ledger = Places(config.observations_path, config.private_dir).ledger
+    return sorted(
+        name for name, found in standings(read_ledger(ledger)).items() if name in left and found.state == LIVE
+    )
 
 
 def sentence_of(row: "Mapping[str, Any]", name: str) -> str:

@@ -24,7 +24,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -34,8 +33,18 @@ from _dream_files import Desk, make_desk
 from _dream_files.desk import inside
 from _dream_files.staging import staging_folder
 from _errors import BusyError, RefusedError, UsageError
-from _files import decode, encode, private_folder, read_bytes, remove_file, rename_file, replace_file
+from _files import (
+    append_file,
+    decode,
+    encode,
+    private_folder,
+    read_bytes,
+    remove_file,
+    rename_file,
+    replace_file,
+)
 from _forget import finish
+from _memory import keep_bytes
 from _observations import tidy
 from _staging import (
     APPROVED,
@@ -50,7 +59,7 @@ from _staging import (
     with_rejection,
 )
 
-COPIES, COPIES_KEPT = "targets", 10
+COPIES = "targets"
 _ATTEMPTS = 20
 _NAME = re.compile(r"\d{1,8}(?:-[\d-]*[a-z.]*)?")
 # Signs without which people's names and emoji fall apart; all other signs that cannot be seen are shown as escapes.
@@ -97,12 +106,13 @@ def pick(desk: Desk, name: str, *statuses: str) -> Staged:
             f"{found[0].path.name} was {found[0].status} already", "see: staging_review.py list --all"
         )
     broken = [one for one in unreadable(desk, every) if name and one.startswith(name)]
+    # Errors stand in the log, and names of proposals are the only thing that may; hints do not.
     if broken:
+        which = broken[0] if is_waiting_name(broken[0]) else "the file of that name"
         raise UsageError(
-            f"{broken[0]} is no proposal in the form that write-staging gives it",
-            "put its headings, fields and fence back, or reject it",
+            f"{which} is no proposal in the form that write-staging gives it",
+            f"put the headings, fields and fence of {visible(broken[0])} back, or reject it",
         )
-    # Errors stand in the log, and names of proposals are the only thing that may.
     asked = repr(tidy(name, 60)) if _NAME.fullmatch(name) else "that"
     raise UsageError(f"no proposal is called {asked}", "see: staging_review.py list")
 
@@ -175,7 +185,7 @@ def page_of(one: Staged, change: str) -> Iterator[str]:
     for said in proposal.evidence:
         yield f"  | {said.date}{f' {said.id}' if said.id else ''}: {visible(said.quote)}"
     yield "\nDifference:" if change else f"\n{proposal.target} has this text already."
-    yield from (f"  | {visible(line)}" for line in change.split("\n") if change)
+    yield from (f"  | {line}" for line in shown_change(change).split("\n") if change)
 
 
 def visible(text: str) -> str:
@@ -204,9 +214,9 @@ def approve(options: argparse.Namespace, desk: Desk) -> Result:
         }
         change, result = "", "approved"
         if options.apply:
-            change, copy = apply(desk, one)
+            change, copy, created = apply(desk, one)
             result = "applied" if change else "already_there"
-            facts.update(applied=bool(change) and not desk.run.dry_run, copy=copy)
+            facts.update(applied=bool(change) and not desk.run.dry_run, created=created, copy=copy)
         if not desk.run.dry_run:
             rename_file(one.path, new)
         facts["path"] = desk.shown(new)
@@ -214,20 +224,22 @@ def approve(options: argparse.Namespace, desk: Desk) -> Result:
         "applied": f"; its text was appended to {one.proposal.target}",
         "already_there": f"; its text is in {one.proposal.target} already",
     }.get(result, "")
+    if facts.get("created"):
+        told = f"; {one.proposal.target} was not there, and was created with its text"
     if facts.get("copy"):
         told += f", and the file as it was is in {facts['copy']}"
     page = f"{one.path.name} is now {new.name}{told}"
     if desk.run.dry_run:
-        page = f"{shown_change(change)}\n{one.path.name} would become {new.name}; nothing was written".lstrip(
-            "\n"
-        )
+        would = f"; {one.proposal.target} would be created" if facts.get("created") else ""
+        page = f"{shown_change(change)}\n{one.path.name} would become {new.name}{would}; nothing was written"
+        page = page.lstrip("\n")
     shown = {"difference": change} if options.apply else {}
     return Result("ok", "dry_run" if desk.run.dry_run else result, facts, shown=shown, page=page)
 
 
 def shown_change(change: str) -> str:
     """A difference for a terminal."""
-    return "\n".join(visible(line) for line in change.split("\n"))
+    return "\n".join(visible(line) for line in change.removesuffix("\n").split("\n"))
 
 
 def approved_name(one: Staged) -> Path:
@@ -242,16 +254,18 @@ def refuse_another(desk: Desk, path: Path, proposal: Proposal) -> None:
         raise RefusedError(f"{desk.shown(path)} is another proposal", "rename the one that waits")
 
 
-def apply(desk: Desk, one: Staged) -> "tuple[str, str]":
-    """Append the text to its target; returns the difference ("" when it is there already) and the path of the copy.
+def apply(desk: Desk, one: Staged) -> "tuple[str, str, bool]":
+    """Append the text to its target; returns the difference ("" when it is there already), the path of the copy, and
+    whether the target was made.
 
-    The target is the agent's and the person's, and may change at any moment: then it is read again.
+    The target is the agent's and the person's, and may change or appear at any moment: then it is read again.
     """
     target = target_of(desk, one.proposal)
     if not one.proposal.text.strip():
         raise RefusedError(
             f"{one.path.name} proposes no text", "write it between the fences, or reject the proposal"
         )
+    was_there = True
     for _attempt in range(_ATTEMPTS):
         found = read_bytes(target)
         if b"\0" in (found or b""):
@@ -259,15 +273,17 @@ def apply(desk: Desk, one: Staged) -> "tuple[str, str]":
         new = with_text(found or b"", one.proposal.text)
         change = difference(one.proposal.target, found or b"", new)
         if desk.run.dry_run or not change:
-            return change, ""
+            return change, "", found is None and bool(change)
+        if found is None:
+            append_file(target, b"")  # made empty, or left as it is where it appeared meanwhile
+            was_there = False
+            continue
         if desk.run.on_terminal:
             desk.run.say(shown_change(change))
-        copy = keep_copy(desk, target, found) if found is not None else None
-        if found is None:
-            replace_file(target, new)
-            return change, ""
+        created = not was_there and not found
+        copy = "" if created else keep_copy(desk, target, found)
         if replace_file(target, new, instead_of=found):
-            return change, desk.shown(copy) if copy else ""
+            return change, copy, created
     raise BusyError(f"{target} keeps changing", "try again when the other program has finished")
 
 
@@ -277,7 +293,7 @@ def target_of(desk: Desk, proposal: Proposal) -> Path:
     home = os.path.realpath(desk.config.workspace)
     real = os.path.realpath(path)
     if os.path.dirname(real) != home and not real.startswith(home + os.sep):
-        raise RefusedError(f"{path} leads out of the workspace to {real}", "append the text there yourself")
+        raise RefusedError(f"{path} leads out of the workspace", f"append the text to {real} yourself")
     return path
 
 
@@ -300,28 +316,25 @@ def _is_item(line: str) -> bool:
 
 
 def difference(name: str, old: bytes, new: bytes) -> str:
-    """What changes, as `diff -u` shows it; "" when nothing does."""
-    before, after = (decode(data).replace("\r\n", "\n").split("\n") for data in (old, new))
-    return "\n".join(difflib.unified_diff(before, after, f"{name} before", f"{name} after", lineterm=""))
-
-
-def keep_copy(desk: Desk, target: Path, data: bytes) -> Path:
-    """Keep the bytes of a target, the last 10 such copies of each. Not as .md: OpenClaw indexes those."""
-    inside(desk.memory, (".dream-backups", COPIES, "x"))
-    folder = desk.memory / ".dream-backups" / COPIES
-    private_folder(folder)
-    moment = desk.run.now.astimezone(desk.config.zone)
-    path = folder / f"{target.name}.{moment:%Y%m%d-%H%M%S}.kept"
-    while (found := read_bytes(path)) is not None and found != data:
-        moment += timedelta(seconds=1)
-        path = folder / f"{target.name}.{moment:%Y%m%d-%H%M%S}.kept"
-    replace_file(path, data)
-    copies = sorted(
-        one for one in folder.iterdir() if one.name.startswith(f"{target.name}.") and one.is_file()
+    """What changes, exactly as `diff -u` tells it, line endings included; "" when nothing does."""
+    before, after = (_lines(decode(data)) for data in (old, new))
+    told = difflib.unified_diff(before, after, f"{name} before", f"{name} after")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in told
     )
-    for old in copies[:-COPIES_KEPT]:
-        remove_file(old)
-    return path
+
+
+def _lines(text: str) -> "list[str]":
+    """The lines with their ends; only a line feed ends one."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+def keep_copy(desk: Desk, target: Path, data: bytes) -> str:
+    """Keep the bytes of a target, the last 10 such copies of each; returns the path as it is shown. Not as .md:
+    OpenClaw indexes those."""
+    inside(desk.memory, (".dream-backups", COPIES, "x"))
+    folder, moment = desk.memory / ".dream-backups" / COPIES, desk.run.now.astimezone(desk.config.zone)
+    return desk.shown(keep_bytes(folder, (f"{target.name}.", ".kept"), data, moment))
 
 
 def reject(options: argparse.Namespace, desk: Desk) -> Result:

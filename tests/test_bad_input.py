@@ -15,6 +15,8 @@ from typing import Any, Optional
 import pytest
 
 import fake_model
+from dream_testing import LOG
+from night_testing import Night
 from observer_testing import SCRIPTS, Home, at, cite, minutes, tags_in
 from transcript_builders import SID, SID_2, SqliteStore
 
@@ -146,7 +148,7 @@ def test_a_key_that_cannot_be_sent_is_told_without_showing_it(home: Home) -> Non
     ("flags", "part"),
     [
         (("--nonsense",), "--nonsense"),
-        (("extra",), "extra"),
+        (("extra",), "1 word"),
         (("--flu",), "--flu"),
         (("--since", "2026-01-01"), "--since goes with --backfill"),
         (("--backfill", "--since", "yesterday"), "--since is 'yesterday'"),
@@ -437,6 +439,28 @@ def test_damaged_lines_of_the_ledger_are_passed_over(home: Home) -> None:
     assert in_process(home).code == 0
     assert home.log.count("950 euros") == 1 and home.log.count("14 June") == 1
     assert all(line.endswith(b"}") for line in ledger.read_bytes().splitlines()[6:])
+
+
+def test_a_mark_in_front_of_the_log_hides_no_note(tmp_path: Path) -> None:
+    night = Night(tmp_path / "home")
+    notes = [line for line in LOG.splitlines() if line.startswith("- ")]
+    night.put("\n".join(notes) + "\n")
+    assert night.night("account", "--accept").code == 0
+    night.put("\ufeff" + night.log)
+    told = night.night("account").result
+    assert (told["faults"], told["live"]) == ([], len(notes))
+    assert night.night("run").code == 0
+    assert night.night("account").result["faults"] == []
+    assert night.rows("forgotten") == [] and night.raw.startswith("\ufeff")
+
+
+def test_a_mark_that_an_editor_adds_during_a_night_stays_in_front(tmp_path: Path) -> None:
+    night = Night(tmp_path / "home").begun(LOG)
+    draft = night.log
+    night.put("\ufeff" + LOG + "- my plain note\n")
+    assert night.redraft(draft).code == 0
+    assert night.raw.startswith("\ufeff# Observations Log\n") and night.raw.count("# Observations Log") == 1
+    assert night.raw.endswith("- my plain note\n")
 
 
 # The program's own files ---------------------------------------------------------------------------------------------

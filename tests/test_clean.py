@@ -51,6 +51,7 @@ NO_OBSERVATIONS
 - 🔴 HH:MM text <!-- dc:type=TYPE dc:importance=N -->
 If nothing matters, answer only NO_OBSERVATIONS
 - 🔴 09:14 Shop moves to Hetzner on Friday (2026-03-06) <!-- dc:type=event dc:importance=8 -->
+- 🟡 09:20 Likes mint tea
 
 Anna called, ring back
 ## My own section
@@ -84,8 +85,8 @@ git push --force
 """
 REASONS = {
     "code fence": [9, 12],
-    "thoughts of a model": [14, 15, 16, 19, 20],
-    "duplicate": [21],
+    "thoughts of a model": [14, 15, 16, 17, 19, 20],
+    "duplicate": [31],
     "talk about the task": [22, 23],
     "our own result": [24],
     "machine chatter": [25, 26],
@@ -103,7 +104,7 @@ def test_a_dry_run_says_which_lines_would_go_and_why(memory: Night) -> None:
     memory.put(LOG)
     before = snapshot(memory)
     ended = memory.run("--clean", "--dry-run", now=MORNING)
-    assert (ended.code, ended.result["reason"], ended.result["found"]) == (0, "dry_run", 17)
+    assert (ended.code, ended.result["reason"], ended.result["found"]) == (0, "dry_run", 18)
     assert ended.result["lines"] == REASONS
     assert ended.result["reasons"] == {reason: len(lines) for reason, lines in REASONS.items()}
     assert snapshot(memory) == before
@@ -113,7 +114,7 @@ def test_a_dry_run_says_which_lines_would_go_and_why(memory: Night) -> None:
 def test_what_is_no_note_leaves_and_every_other_byte_stays(memory: Night) -> None:
     memory.put(LOG)
     ended = memory.run("--clean", now=MORNING)
-    assert (ended.code, ended.result["reason"], ended.result["found"]) == (0, "cleaned", 17)
+    assert (ended.code, ended.result["reason"], ended.result["found"]) == (0, "cleaned", 18)
     # Of two lines in the same words either may stay.
     assert memory.log.replace("\n\n\n", "\n\n").replace("\n\n", "\n") == STAYS.replace(
         "\n\n\n", "\n\n"
@@ -125,7 +126,7 @@ def test_what_left_lies_in_the_archive_with_its_reason(memory: Night) -> None:
     memory.put(LOG)
     ended = memory.run("--clean", now=MORNING)
     items = memory.archived()
-    assert len(items) == 17
+    assert len(items) == 18
     found = {item.reason: item for item in items}
     assert set(found) == set(REASONS)
     assert found["machine chatter"].raw.startswith("- 🟢 09:31 Read HEARTBEAT.md")
@@ -155,6 +156,54 @@ def test_an_unclosed_thought_ends_at_a_blank_line_and_a_lone_tag_goes_alone() ->
     unclosed = "Date: 2026-11-03\n\n<think>\nNever closed\n\nA remark\n- 🟡 10:00 The lease ends in May\n"
     assert [one.line for one in junk_in(unclosed)] == [3, 4]
     assert [one.line for one in junk_in("Date: 2026-11-03\n\nA remark\n</think>\nAnother\n")] == [4]
+
+
+DRAFT = "- 🔴 09:20 Hates mint tea <!-- dc:type=fact dc:importance=8 dc:date=2026-11-02 -->"
+
+
+def test_a_draft_between_thoughts_goes_with_them_into_the_archive(memory: Night) -> None:
+    log = f"Date: 2026-11-02\n\n<think>\nSo I write\n{DRAFT}\n\nor rather\n</think>\n- 🟡 09:20 Likes mint tea\n"
+    memory.put(log)
+    looked = memory.run("--clean", "--dry-run", now=MORNING).result
+    assert (looked["lines"], looked["spared"]) == ({"thoughts of a model": [3, 4, 5, 7, 8]}, [])
+    assert memory.run("--clean", now=MORNING).result["found"] == 5
+    assert "Hates" not in memory.log and "Likes mint tea" in memory.log
+    (item,) = [item for item in memory.archived() if item.raw == DRAFT]
+    assert memory.night("account").result["faults"] == []
+    assert memory.night("restore", item.id).result["restored"] == 1
+    assert "Hates mint tea" in memory.log
+
+
+LONG = "Hm\n" * 60
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        f"{DRAFT}\nDate: 2026-11-03\nHm\n",
+        f"```\nDate: 2026-11-02\n{DRAFT}\n```\n",
+        DRAFT.replace(" -->", " dc:id=OBS-20261102-001 -->\n"),
+        f"{DRAFT}\n{DRAFT.replace('11-02', '11-03').replace('Hates', 'Buys')}\n",
+        f"{DRAFT}\n{LONG}",
+    ],
+    ids=["another day", "a day in a fence", "an id", "two days", "long"],
+)
+def test_notes_between_tags_that_may_be_of_two_answers_stay_and_are_named(memory: Night, inside: str) -> None:
+    log = f"Date: 2026-11-02\n\n<think>\nCut off\n{inside}The end</think>\n"
+    memory.put(log)
+    drafts = [number for number, line in enumerate(log.split("\n"), 1) if "mint tea" in line]
+    ended = memory.run("--clean", "--dry-run", now=MORNING)
+    assert ended.result["spared"] == drafts and not set(drafts) & set(sum(ended.result["lines"].values(), []))
+    assert "that may be a model's draft" in ended.said and "mint tea" not in ended.said
+    assert memory.run("--clean", now=MORNING).result["spared"] == drafts
+    assert memory.log.count("mint tea") == len(drafts) and "<think>" not in memory.log
+    assert memory.run("--clean", now=MORNING).result["spared"] == []
+
+
+def test_a_draft_after_a_tag_that_is_never_closed_stays() -> None:
+    log = f"Date: 2026-11-02\n\n<think>\nHm\n{DRAFT}\n<think>\nHm\n</think>\n"
+    found = look(log, NOW, timezone.utc)
+    assert [line for line, _, _ in found.found] == [3, 4, 6, 7, 8] and found.spared == ()
 
 
 def test_a_thought_never_swallows_another_day(memory: Night) -> None:

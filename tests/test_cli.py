@@ -148,6 +148,15 @@ def test_a_wrong_command_line_is_sent_to_a_help_that_is_there(tmp_path: Path, wo
     assert (helped.returncode, helped.stdout.startswith(f"usage: {' '.join(words)} ")) == (0, True)
 
 
+def test_what_is_too_much_on_a_command_line_is_told_without_repeating_it(tmp_path: Path) -> None:
+    ended = run(
+        tmp_path, lambda options, run: Result("ok", "done"), '{"full_text": "Ana is ill"}', "--flush=Ana"
+    )
+    assert (ended.code, ended.result["error"]["message"]) == (2, "unrecognized arguments: --flush")
+    ended = run(tmp_path, lambda options, run: Result("ok", "done"), '{"full_text": "Ana is ill"}')
+    assert "Ana" not in json.dumps(ended.result) and "1 word" in ended.result["error"]["message"]
+
+
 def test_a_dry_run_writes_no_log(tmp_path: Path) -> None:
     ended = run(tmp_path, lambda options, run: Result("ok", str(run.dry_run)), "--dry-run")
     assert (ended.result["dry_run"], ended.result["reason"]) == (True, "True")

@@ -122,6 +122,26 @@ def test_what_is_about_a_day_to_come_does_not_fade_before_it() -> None:
     assert "dc:importance=4 " in age_log(log, night(12)).log
 
 
+def test_what_somebody_asked_back_begins_to_fade_on_that_day() -> None:
+    log = log_of(
+        "- 🔴 09:00 Allergic to walnuts <!-- dc:type=fact dc:importance=6 dc:id=OBS-20260120-001 -->",
+        day="2026-01-20",
+    )
+    today = night()
+    asked_back = replace(today, restored={"OBS-20260120-001": (today.today - timedelta(days=2)).isoformat()})
+    (one,) = [entry.observation for entry in parse_log(age_log(log, asked_back).log) if entry.observation]
+    assert one.importance == 5.8
+    (other,) = [entry.observation for entry in parse_log(age_log(log, today).log) if entry.observation]
+    assert other.importance == 0
+
+
+def test_a_birthday_does_not_fade() -> None:
+    log = log_of(
+        "- 🔴 09:00 Ana's birthday is on 21 December <!-- dc:type=fact dc:importance=6 -->", day="2026-01-20"
+    )
+    assert age_log(log, night()).log == log
+
+
 def test_a_line_without_any_day_does_not_fade() -> None:
     assert age_log("- 🟡 The lamp is broken\n", night()).lines == 0
 

@@ -145,6 +145,50 @@ def test_a_night_that_would_write_through_a_symbolic_link_does_not_begin(
     assert everything(dream) == before
 
 
+@pytest.mark.parametrize("command", ["run", "preflight", "write-metrics"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_research_may_be_no_symbolic_link(tmp_path: Path, command: str, is_there: bool) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.put(LOG)
+    assert dream.night("account", "--accept").code == 0
+    elsewhere = dream.folder / "elsewhere"
+    if is_there:
+        (elsewhere / "dream-cycle-metrics" / "daily").mkdir(parents=True)
+    os.symlink(elsewhere, dream.workspace / "research")
+    before = everything(dream)
+    argv = [COMMANDS[command]] if command in COMMANDS else []
+    ended = dream.night(command, *argv, payload={"date": DAY} if argv else None)
+    assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
+    assert everything(dream) == before and not list(elsewhere.rglob("*.json"))
+
+
+def test_memory_itself_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home", {"DREAM_PHASE": "2"})
+    dream.put(LOG)
+    synchronized = tmp_path / "synchronized"
+    dream.memory.rename(synchronized)
+    os.symlink(synchronized, dream.memory)
+    assert dream.night("run").result["reason"] == "done"
+    assert (synchronized / "archive" / "observations" / f"{DAY}.md").exists()
+    assert dream.night("rollback").code == 0
+    assert TUNA in dream.raw and dream.memory.is_symlink()
+
+
+@pytest.mark.parametrize("command", ["run", "preflight"])
+@pytest.mark.parametrize("target", ["nothing", "a file", "itself"])
+def test_memory_may_be_no_link_to_anything_else(tmp_path: Path, target: str, command: str) -> None:
+    dream = Dream(tmp_path / "home")
+    dream.workspace.mkdir(parents=True, exist_ok=True)
+    if target == "a file":
+        (tmp_path / target).write_text("mine")
+    if dream.memory.exists():
+        dream.memory.rename(tmp_path / "old")
+    os.symlink(dream.memory if target == "itself" else tmp_path / target, dream.memory)
+    ended = dream.night(command)
+    assert ended.result["error"]["code"] in ("refused", "configuration", "storage"), ended.result
+    assert not (tmp_path / "nothing").exists()
+
+
 def test_lines_are_merged_into_no_archive_behind_a_link(dream: Dream) -> None:
     target = dream.folder / "elsewhere"
     (dream.memory / "archive" / "reflections").rmdir()

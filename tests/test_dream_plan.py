@@ -123,6 +123,36 @@ def test_a_day_to_come_protects_until_it_has_passed() -> None:
     assert verdict(line("Ferry leaves on 29 November 2026", "2026-09-01", fields)) == (ARCHIVE, "")
 
 
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Ana's birthday is on 21 December", True),
+        ("Ana's birthday: 21.12.", True),
+        ("21 December is the wedding anniversary", True),
+        ("Oskar was born on 4 May 1990 in Bilbao", True),
+        ("Omas Geburtstag ist am 3. Februar", True),
+        ("誕生日は3月4日", True),
+        ("The birthday party on 3 February 2026 was fun", False),
+        ("Bought a cake for a birthday", False),
+        ("Met Ben on 3 February", False),
+    ],
+)
+def test_a_day_that_comes_back_each_year_is_always_still_to_come(text: str, stays: bool) -> None:
+    assert (verdict(line(text, "2026-02-10"), phase=2)[0] == KEEP) is stays
+    assert (verdict(line(text, "2026-02-10"), phase=1)[0] == KEEP) is stays
+
+
+def test_the_plan_says_what_an_archive_needs() -> None:
+    log = line("Sold the boat", "2026-09-03", "dc:type=event dc:importance=7.5 dc:source=weak")
+    (one,) = plan(log, night(1)).as_json()["observations"]
+    assert (one["original_date"], one["impact"], one["confidence"], one["type"]) == (
+        "2026-09-03",
+        "high",
+        0.4,
+        "event",
+    )
+
+
 def test_a_line_dated_in_the_future_stays() -> None:
     assert verdict(line("The lamp is broken", "2026-12-05", "dc:type=event dc:importance=1")) == (
         KEEP,

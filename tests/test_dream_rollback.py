@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from _archive import Archived, block_for, render_archived
+from _ledger import sha_of
 from _observations import parse_log
 from _state import Filing, Places, file_away
 from dream_testing import (
@@ -258,6 +259,210 @@ def test_a_night_that_was_valid_on_an_earlier_day_is_undone_by_force_only(
 
 def test_a_night_that_is_still_open_is_undone_on_any_day(dream: Dream) -> None:
     assert dream.night("rollback", now=NIGHT + timedelta(days=5)).code == 0
+
+
+# What came in, or was changed, and left again in the same night ------------------------------------------------------
+
+TRAM = (
+    "- 🟢 12:00 The tram was late <!-- dc:type=event dc:importance=1 dc:date=2026-11-20 dc:id=OBS-20261120-001 -->\n"
+    "  - for the third time\n"
+)
+PHASE_2 = {"DREAM_PHASE": "2"}
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Dream:
+    """A memory whose night has begun and done nothing yet."""
+    dream = Dream(tmp_path / "home", PHASE_2)
+    dream.put(LOG)
+    assert dream.night("account", "--accept").code == 0
+    assert dream.night("preflight").code == 0
+    return dream
+
+
+def is_whole(dream: Dream) -> None:
+    ended = dream.night("account")
+    assert (ended.code, ended.result["faults"]) == (0, [])
+
+
+def line_of(name: str) -> str:
+    return next(line for line in LOG.splitlines(keepends=True) if f"dc:id={name} " in line)
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+def test_what_came_in_since_and_was_archived_comes_back(night: Dream, has_ledger: bool) -> None:
+    night.put(LOG + f"\nDate: 2026-11-20\n\n{TRAM}")
+    assert night.night("run").result["reason"] == "done"
+    assert "tram" not in night.raw
+    if not has_ledger:
+        (night.memory / ".total-recall" / "ledger.jsonl").unlink()
+    assert undo(night)["added_since"] == 1
+    assert night.raw == LOG + f"\nDate: 2026-11-20\n\n{TRAM}"
+    if has_ledger:
+        assert ("restored", "OBS-20261120-001") in night.rows("restored")
+        is_whole(night)
+    assert night.night("run").result["reason"] == "done"
+    is_whole(night)
+
+
+def test_what_came_in_since_and_was_forgotten_does_not_come_back(night: Dream) -> None:
+    night.put(LOG + f"\nDate: 2026-11-20\n\n{TRAM}")
+    night.night("run")
+    row = {"e": "forgotten", "at": "2026-11-30T03:40:00Z", "id": "OBS-20261120-001", "why": "deleted by hand"}
+    with (night.memory / ".total-recall" / "ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps(row, separators=(",", ":")) + "\n")
+    assert undo(night)["added_since"] == 0
+    assert night.raw == LOG
+    is_whole(night)
+
+
+def test_what_a_person_wrote_below_a_line_that_was_archived_then_stays(night: Dream) -> None:
+    new = line_of(BICYCLE) + "  - the frame number is 4711\n"
+    night.put(LOG.replace(line_of(BICYCLE), new))
+    assert night.night("run").result["reason"] == "done"
+    assert undo(night)["reworded_since"] == [BICYCLE]
+    assert night.raw == LOG.replace(line_of(BICYCLE), new)
+    is_whole(night)
+
+
+def test_of_two_versions_in_the_archive_the_one_that_left_comes_back(night: Dream) -> None:
+    night.night("archive", ARCHIVE, payload=[phase_2(BICYCLE)])
+    new = line_of(BICYCLE).replace("blue", "green")
+    night.put(LOG.replace(line_of(BICYCLE), new))
+    night.night("archive", ARCHIVE, payload=[phase_2(CANTEEN)])
+    archived = night.file(ARCHIVE).replace("blue bicycle", "green bicycle")
+    (night.workspace / ARCHIVE).write_text(night.file(ARCHIVE) + archived.split("\n\n", 1)[1])
+    sha = sha_of(new.rstrip("\n"))
+    row = {"e": "archived", "at": "2026-11-30T03:31:00Z", "id": BICYCLE, "in": ARCHIVE[7:], "sha": sha}
+    with (night.memory / ".total-recall" / "ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps({**row, "night": "20261130-033000"}, separators=(",", ":")) + "\n")
+    night.put(without(LOG, BICYCLE))
+    undo(night)
+    assert night.raw == LOG.replace(line_of(BICYCLE), new)
+
+
+def test_what_a_reflection_took_away_in_other_words_comes_back_in_them(night: Dream) -> None:
+    again = f"- 🟡 The cat is called Miso <!-- dc:type=fact dc:importance=4 dc:date=2026-09-02 dc:id={CAT[:-1]}9 -->\n"
+    dream = night
+    dream.put(LOG.replace("\nDate: 2026-11-29", f"{again}\nDate: 2026-11-29"))
+    assert dream.night("rollback").code == 0 and dream.night("preflight").code == 0
+    log = dream.raw
+    twin = f"{CAT[:-1]}9"
+    assert dream.redraft(without(log, twin)).result["merged"] == 1  # which keeps the file of reflections
+    tuna = line_of(TUNA).replace("on Fridays", "on Fridays and Sundays")
+    dream.put(dream.raw.replace(line_of(TUNA), tuna))
+    merged_by_the_reflector(
+        dream, [TUNA, BASKET], "OBS-20260902-020", "Miso eats tuna on Fridays and Sundays"
+    )
+    assert TUNA not in dream.raw
+    undo(dream)
+    assert dream.raw == log.replace(line_of(TUNA), tuna)
+    is_whole(dream)
+
+
+def test_a_copy_in_other_words_does_not_stand_for_a_line_that_left(night: Dream) -> None:
+    night.night("archive", ARCHIVE, payload=[phase_2(BICYCLE)])
+    copy = line_of(BICYCLE).replace("blue bicycle", "green bicycle")
+    night.put(LOG + copy)
+    assert night.redraft(without(LOG, BICYCLE)).result["archived"] == 1
+    is_whole(night)  # the copy has an id of its own
+    assert "green bicycle" in night.raw and BICYCLE not in night.raw
+    assert undo(night)["reworded_since"] == []
+    assert line_of(BICYCLE) in night.raw and "green bicycle" in night.raw
+    is_whole(night)
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_line_typed_anew_with_the_id_of_one_that_left_stands_beside_it(
+    night: Dream, accepted: bool
+) -> None:
+    night.night("archive", ARCHIVE, payload=[phase_2(BICYCLE)])
+    assert night.redraft(without(LOG, BICYCLE)).code == 0
+    night.put(night.raw + line_of(BICYCLE).replace("blue bicycle", "green bicycle"))
+    if accepted:
+        assert night.night("account", "--accept").code == 0
+    undo(night)
+    assert night.raw.startswith(LOG) and "green bicycle" in night.raw
+
+
+def test_a_line_that_was_asked_back_and_reworded_is_there_once(night: Dream) -> None:
+    night.night("archive", ARCHIVE, payload=[phase_2(BICYCLE)])
+    assert night.redraft(without(LOG, BICYCLE)).code == 0
+    assert night.night("restore", BICYCLE).code == 0
+    night.put(night.raw.replace("blue bicycle", "green bicycle"))
+    assert undo(night)["reworded_since"] == [BICYCLE]
+    assert night.raw == LOG.replace("blue bicycle", "green bicycle")
+
+
+def test_a_merged_line_that_was_archived_does_not_come_back(night: Dream) -> None:
+    merged = f"- 🟢 The cat Miso eats tuna on Fridays, sleeps in the blue basket <!-- dc:from={TUNA},{BASKET} -->\n"
+    assert night.redraft(without(LOG, BASKET).replace(line_of(TUNA), merged)).result["merged"] == 2
+    assert night.night("run").result["reason"] == "done"
+    undo(night)
+    assert night.raw == LOG
+    is_whole(night)
+
+
+# What the manifest says ----------------------------------------------------------------------------------------------
+
+
+def manifest(dream: Dream) -> Path:
+    return dream.memory / ".dream-backups" / "20261130-033000" / "manifest.json"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../../victim.txt",
+        "../victim.txt",
+        "/victim.txt",
+        "archive/observations/../../../victim.txt",
+        "archive/observations/victim.txt",
+        "2026-11-30.md",
+        ".total-recall/ledger.jsonl",
+        f"archive//observations/{DAY}.md",
+        "",
+    ],
+)
+def test_a_manifest_names_no_file_but_those_that_a_night_keeps(dream: Dream, name: str) -> None:
+    victims = [dream.workspace.parent / "victim.txt", dream.workspace / "victim.txt"]
+    victims += [dream.memory / "archive" / "observations" / "victim.txt", dream.memory / "2026-11-30.md"]
+    for victim in victims:
+        victim.write_text("mine")
+    told = json.loads(manifest(dream).read_text())
+    manifest(dream).write_text(json.dumps({**told, "files": {**told["files"], name: None}}))
+    before = (dream.raw, dream.file(ARCHIVE))
+    ended = dream.night("rollback")
+    assert (ended.code, ended.result["error"]["code"]) == (6, "refused")
+    assert "manifest.json is damaged" in ended.result["error"]["message"]
+    assert (dream.raw, dream.file(ARCHIVE)) == before
+    assert all(victim.read_text() == "mine" for victim in victims)
+    assert (dream.memory / ".total-recall" / "ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"files": {}}', None])
+def test_a_damaged_manifest_is_told_and_no_earlier_night_is_undone_for_it(
+    dream: Dream, content: "bytes | None"
+) -> None:
+    assert dream.night("validate").code == 0
+    later = NIGHT + timedelta(hours=1)
+    assert dream.night("preflight", now=later).code == 0
+    path = dream.memory / ".dream-backups" / "20261130-043000" / "manifest.json"
+    told = json.loads(path.read_text())
+    del told["files"]["observations.md"]
+    path.write_bytes(json.dumps(told).encode() if content is None else content)
+    before = dream.raw
+    ended = dream.night("rollback", now=later)
+    assert (ended.code, dream.raw) == (6, before)
+    assert f"{path} is damaged" in ended.result["error"]["message"]
+    assert dream.night("preflight", now=later).result["reason"] == "begun"
+    assert path.exists() and dream.night("rollback", now=later).code == 0
+
+
+def phase_2(name: str) -> "dict[str, Any]":
+    """An item of the archive's payload in phase 2."""
+    words = ["market purchase", "something with wheels", "getting about", "money spent"]
+    return item(name, type="event", confidence=0.5, hooks=words)
 
 
 def merged_by_the_reflector(dream: Dream, sources: "list[str]", name: str, text: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def test_what_is_archived_may_leave_and_the_ledger_says_so(dream: Dream) -> None
         f"archive/observations/{DAY}.md",
     )
     assert second["id"] == CANTEEN
-    assert HOOK.split(" [")[0] in dream.brief and "canteen" not in dream.brief
+    assert f"- bought in Porto (2026-09-01). {BICYCLE}\n" in dream.brief and "canteen" not in dream.brief
 
 
 def test_the_same_draft_twice_changes_nothing(dream: Dream) -> None:
@@ -423,6 +424,85 @@ def test_a_reflection_in_between_stays_done(tmp_path: Path) -> None:
     assert all(name not in dream.raw for name in (BICYCLE, *gone))
     assert all(name in dream.raw for name in (RULE, TUNA, FLIGHT, BANK))
     assert dream.night("validate").code == 0
+
+
+@pytest.mark.parametrize("how", ["restored", "typed back", "typed back without its id"])
+def test_what_somebody_asked_back_does_not_leave_with_the_same_draft_again(dream: Dream, how: str) -> None:
+    line = next(line for line in LOG.splitlines(keepends=True) if BICYCLE in line)
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    draft = without(LOG, BICYCLE) + HOOK + "\n"
+    update(dream, draft)
+    if how == "restored":
+        assert dream.night("restore", BICYCLE).code == 0
+    else:
+        dream.put(dream.raw + (line if how == "typed back" else line.replace(f" dc:id={BICYCLE}", "")))
+    for _ in range(2):
+        told = update(dream, draft)
+        assert (told["archived"], told["observations"]) == (0, 8)
+        assert dream.raw.count("Bought a blue bicycle") == 1
+    assert dream.raw.count("[ref:") == (how != "restored")
+    assert dream.night("account").result["faults"] == [] or how == "typed back without its id"
+    assert dream.night("validate").code == 0
+
+
+def test_what_was_restored_before_it_left_does_not_leave_with_an_old_draft(tmp_path: Path) -> None:
+    dream = Dream(tmp_path / "home").begun()
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    row = {"e": "restored", "at": "2026-11-30T03:31:00Z", "id": BICYCLE, "from": "archive/reflections/x.md"}
+    with (dream.memory / ".total-recall" / "ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps(row, separators=(",", ":")) + "\n")
+    update(dream, without(LOG, BICYCLE))
+    assert "Bought a blue bicycle" in dream.raw
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("dc:type=event dc:importance=4", "dc:type=rule dc:importance=4"),
+        ("dc:type=event dc:importance=4", "dc:type=event dc:importance=10"),
+        ("dc:type=event dc:importance=4", "dc:type=event dc:importance=4 dc:ttl=never"),
+        ("dc:date=2026-09-01 dc:id=OBS-20260901-001", "dc:date=2027-09-01 dc:id=OBS-20260901-001"),
+        ("market in Porto", "market in Porto on 14 February 2027"),
+        ("OBS-20260901-001 -->\n", "OBS-20260901-001 -->\n  <!-- dc:ttl=never -->\n"),
+    ],
+)
+def test_what_a_person_makes_stay_meanwhile_stays_in_their_version(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    dream = Dream(tmp_path / "home").begun()
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    assert LOG.count(old) == 1
+    dream.put(LOG.replace(old, new))
+    draft = without(LOG, BICYCLE) + HOOK + "\n"
+    for _ in range(2):
+        update(dream, draft)
+        assert new in dream.raw and "Bought a blue bicycle" in dream.raw
+    assert dream.rows("archived") == []
+    assert dream.night("validate").code == 0
+    assert dream.night("account").result["faults"] == []
+
+
+def test_a_copy_of_a_line_that_leaves_gets_an_id_of_its_own(dream: Dream) -> None:
+    line = next(line for line in LOG.splitlines(keepends=True) if BICYCLE in line)
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    dream.put(LOG + line.replace("blue", "green") + line.replace("blue", "red"))
+    for _ in range(2):
+        update(dream, without(LOG, BICYCLE))
+        names = [one.id for one in observations_in(parse_log(dream.raw)) if "bicycle" in one.text]
+        assert len(set(names)) == 2 and BICYCLE not in names
+    assert dream.rows("archived") == [("archived", BICYCLE)]
+    assert set(names) <= {name for _event, name in dream.rows("adopted")}
+    assert dream.night("account").result["faults"] == []
+
+
+@pytest.mark.parametrize("before, after", [("\n", "\r\n"), ("\r\n", "\n")])
+def test_the_line_ends_of_a_person_s_editor_stay(tmp_path: Path, before: str, after: str) -> None:
+    dream = Dream(tmp_path / "home").begun(LOG.replace("\n", before))
+    dream.night("archive", ARCHIVE, payload=[item(BICYCLE)])
+    dream.put((LOG + "Mine, too\n").replace("\n", after))
+    update(dream, without(LOG, BICYCLE).replace("\n", before))
+    assert dream.raw == (without(LOG, BICYCLE) + "Mine, too\n").replace("\n", after)
+    assert update(dream, without(LOG, BICYCLE).replace("\n", before))["reason"] == "unchanged"
 
 
 NOTES = [

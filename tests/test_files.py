@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -155,6 +156,61 @@ def test_what_is_appended_in_the_last_moment_before_a_replace_is_kept(
     assert replace_file(path, b"two\n", instead_of=b"one\ntwo\n") is True
     assert path.read_bytes() == b"two\nmine\n"
     assert names_in(tmp_path) == ["a"]
+
+
+def test_what_was_appended_before_a_replace_survives_a_kill_right_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "a", os.replace
+    path.write_bytes(b"one\ntwo\nmine\n")
+
+    def killed(source: Any, target: Any) -> None:
+        real(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(path, b"two", instead_of=b"one\ntwo\n")
+    assert path.read_bytes() == b"two\nmine\n"
+
+
+def test_an_old_file_that_is_edited_in_place_in_the_last_moment_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one\ntwo\n")
+    before_call(monkeypatch, "replace", lambda: path.write_bytes(b"One\ntwo\n") and None)
+    assert replace_file(path, b"two\n", instead_of=b"one\ntwo\n") is False
+    assert (path.read_bytes(), names_in(tmp_path)) == (b"One\ntwo\n", ["a"])
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
+def test_whoever_has_the_old_file_open_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, asked = tmp_path / "a", []
+    path.write_bytes(b"one\ntwo\n")
+    person = os.open(path, os.O_WRONLY | os.O_APPEND)
+
+    def write_now(_seconds: float) -> None:
+        asked.append(path.read_bytes())
+        os.write(person, b"mine\n")
+        os.close(person)
+
+    monkeypatch.setattr(_files.time, "sleep", write_now)
+    assert replace_file(path, b"two\n", instead_of=b"one\ntwo\n") is True
+    assert (asked, path.read_bytes()) == ([b"two\n"], b"two\nmine\n")
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
+def test_whoever_only_keeps_it_open_does_not_hold_us_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one\n")
+    monkeypatch.setattr(_files, "WRITERS_WAIT_SECONDS", 0.01)
+    with open(path, "r+b") as file:
+        before_call(monkeypatch, "replace", lambda: file.truncate(1) and None)  # half saved
+        assert replace_file(path, b"two\n", instead_of=b"one\n") is True
+    assert path.read_bytes() == b"two\n"
 
 
 # Append --------------------------------------------------------------------------------------------------------------

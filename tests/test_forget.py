@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Callable
@@ -21,7 +22,10 @@ from _cli import LOG_NAMES, Result
 from _errors import StorageError
 from _files import read_bytes
 from _forget import forget
+from _forget.order import Order
+from _forget.scrub import values
 from _observations import Observation, observations_in, parse_log
+from _staging import Evidence, Proposal, render_proposal
 from _state import Places, Reflection, Step, commit_reflection
 from dream_testing import (
     ARCHIVE,
@@ -33,13 +37,14 @@ from dream_testing import (
     DAY,
     LOG,
     RULE,
+    TEXTS,
     TUNA,
     chunk,
     item,
     without,
 )
 from fault_testing import snapshot
-from forget_testing import MORNING, OTHERS, PROPOSAL, Person, a_person
+from forget_testing import MEANT, MORNING, NAME, OTHERS, PROPOSAL, WHO, Person, a_person, told_everywhere
 from night_testing import six_months
 from observer_testing import SCRIPTS
 from transcript_builders import iso
@@ -48,6 +53,18 @@ from transcript_builders import iso
 @pytest.fixture
 def person(tmp_path: Path) -> Person:
     return a_person(tmp_path / "home")
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, call: str, place: Path) -> None:
+    """Let a system call fail for one place."""
+    real = getattr(os, call)
+
+    def refused(path: object = ".", *rest: object, **more: object) -> object:
+        if str(path) == str(place):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(os, call, refused)
 
 
 # Looking -------------------------------------------------------------------------------------------------------------
@@ -158,6 +175,20 @@ def test_a_part_of_a_word_is_another_word(person: Person) -> None:
     assert "Misopates is a flower" in person.log
     person.recall("forget", "Misop*", "--apply")
     assert "Misopates" not in person.log
+
+
+def test_what_of_others_cannot_be_looked_at_is_counted(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = person.memory / "mine"
+    theirs.mkdir()
+    (theirs / "notes.md").write_text(f"About {NAME}\n", "utf-8")
+    refuse(monkeypatch, "scandir", theirs)
+    assert person.recall("forget", "Miso").result["files_not_looked_at"] == 1
+    assert person.recall("forget", "Miso", "--apply").result["files_not_looked_at"] == 1
+    monkeypatch.undo()
+    refuse(monkeypatch, "stat", theirs / "notes.md")
+    assert person.recall("forget", "Miso").result["files_not_looked_at"] == 1
 
 
 # Going ---------------------------------------------------------------------------------------------------------------
@@ -428,7 +459,7 @@ def test_a_person_may_forget_and_restore_while_the_night_may_only_read(person: P
 # What was made of what -----------------------------------------------------------------------------------------------
 
 
-def merged_by_a_model(person: Person) -> None:
+def merged_by_a_model(person: Person, text: str = "The boiler was mended by Rui for 240 euros") -> None:
     """Two lines, a third in their place, as a reflection with a model leaves them."""
     person.put_with_ledger(
         "Date: 2026-09-02\n\n"
@@ -437,7 +468,7 @@ def merged_by_a_model(person: Person) -> None:
     )
     places = Places(person.memory / "observations.md", person.memory / ".total-recall")
     entries = tuple(entry for entry in parse_log(person.log) if entry.observation)
-    new = Observation("The boiler was mended by Rui for 240 euros", date="2026-09-02", time="10:00")
+    new = Observation(text, date="2026-09-02", time="10:00")
     change = Reflection(
         "2026-09-03T00:00:00Z", "2026-09-03", (Step(entries, "merged", "test/model", new=new),)
     )
@@ -600,6 +631,29 @@ def test_the_same_words_go_where_no_id_stands_with_them(tmp_path: Path, said: st
     assert (logs / f"{DAY}.md").read_text("utf-8") == "# Log\n\n- kept\n"
 
 
+@pytest.mark.parametrize(
+    "said", ["Zo**ë** Brückner rents it", "*Zoë* Brü__ck__ner rents it", "Z`oë` ~~Brück~~ner rents it"]
+)
+def test_emphasis_within_a_word_hides_nothing(tmp_path: Path, said: str) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG.replace(TEXTS[CAT], said))
+    assert person.recall("forget", "Zoë", "Brückner", "--apply").result["observations"] == 1
+    assert person.holding("rents it") == []
+    assert TEXTS[TUNA] in person.log
+
+
+def test_words_in_metadata_that_is_not_ours_are_found(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    mark = f"dc:id={CAT} "
+    person.put_with_ledger(LOG.replace(mark, f"dc:sender=Quirinus dc:source=Waldemar {mark}"))
+    for word in ("fact", "type", "dc", "sender"):
+        assert person.recall("forget", word).result["observations"] == 0, word
+    assert [one["id"] for one in person.recall("forget", "Waldemar").result["items"]] == [CAT]
+    assert person.recall("forget", "Quirinus", "--apply").result["observations"] == 1
+    assert person.holding("Quirinus", TEXTS[CAT]) == []
+    assert TEXTS[TUNA] in person.log
+
+
 # Every file ----------------------------------------------------------------------------------------------------------
 
 
@@ -633,6 +687,52 @@ def test_what_was_typed_instead_of_an_id_is_in_no_log(person: Person) -> None:
         ended = person.recall(command, "Zebulon Smith")
         assert (ended.code, ended.result["error"]["code"]) == (2, "usage")
     assert "zebulon" not in person.file("logs/recall.log").lower()
+
+
+OUR_FOLDERS = (
+    "memory",
+    "memory/archive/observations",
+    "memory/archive/chunks",
+    "memory/archive/reflections",
+    "memory/dream-logs",
+    "memory/dream-staging",
+    "memory/dream-staging/rejected",
+    "memory/observation-backups",
+    "memory/.dream-backups",
+    "memory/.total-recall",
+    "memory/.total-recall/markers",
+    "research/dream-cycle-metrics",
+    "logs",
+)
+
+
+@pytest.mark.parametrize("folder", OUR_FOLDERS)
+def test_a_folder_of_ours_that_cannot_be_listed_stops_it_before_anything_is_written(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "2"})
+    shutil.copytree(told, person.folder, dirs_exist_ok=True)
+    assert (person.workspace / folder).is_dir()
+    before = snapshot(person)
+    refuse(monkeypatch, "scandir", person.workspace / folder)
+    for flags in ((), ("--apply",)):
+        ended = person.recall("forget", NAME, *flags)
+        assert (ended.code, ended.result["error"]["code"]) == (1, "storage"), flags
+        assert "cannot be listed: Permission denied" in ended.result["error"]["message"]
+    monkeypatch.undo()
+    assert snapshot(person) == before
+    assert person.recall("forget", NAME, "--apply").result["reason"] == "forgotten"
+    assert person.holding(NAME) == sorted(MEANT)
+
+
+def test_a_file_of_ours_that_cannot_be_looked_at_stops_it_too(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot(person)
+    refuse(monkeypatch, "lstat", person.workspace / ARCHIVE)
+    assert person.recall("forget", "Miso", "--apply").result["error"]["code"] == "storage"
+    monkeypatch.undo()
+    assert snapshot(person) == before
 
 
 # Killed, and beside others -------------------------------------------------------------------------------------------
@@ -730,3 +830,272 @@ def test_a_reflection_that_asks_a_model_meanwhile_brings_nothing_back(tmp_path: 
         person.reflect("--force")
     assert asked and person.holding("Miso") == []
     person.account()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_heading_keeps_its_marks_for_what_stands_below_it(tmp_path: Path, end: str) -> None:
+    person = Person(tmp_path / "home")
+    notes = "### Zorbian notes\n\n- plain remark one\n- plain remark two\n"
+    log = LOG.replace("A remark of mine\n", notes).replace("\n", end)
+    person.put_with_ledger(log)
+    ended = person.recall("forget", "Zorbian", "--apply")
+    assert (ended.code, ended.result["without_id"]) == (0, 1)
+    assert person.raw == log.replace("### Zorbian notes", "### …")
+    assert person.recall("forget", "Zorbian", "--apply").result["files"] == 0
+    assert person.night("run").code == 0
+    assert "- plain remark one" in person.log and "remark" not in person.file(ARCHIVE)
+    person.account()
+
+
+# Only what was asked for ---------------------------------------------------------------------------------------------
+
+
+def chunked_by_the_night(tmp_path: Path) -> "tuple[Person, str]":
+    """A memory after a whole night, and the id of its chunk, which says in the words of BASKET what three said."""
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "2"})
+    person.put_with_ledger(LOG)
+    assert person.night("run").code == 0
+    assert TEXTS[BASKET] in person.file(CHUNKS)
+    return person, "CHUNK-20261130-001"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone", "left"),
+    [
+        (CAT, CAT, [TUNA, BASKET]),
+        (BASKET, BASKET, [CAT, TUNA]),
+        ("tuna", TUNA, [CAT, BASKET]),
+    ],
+)
+def test_a_chunk_in_the_words_of_another_source_takes_no_other_source_along(
+    tmp_path: Path, wanted: str, gone: str, left: "list[str]"
+) -> None:
+    person, name = chunked_by_the_night(tmp_path)
+    ended = person.recall("forget", wanted, "--apply")
+    assert (ended.result["observations"], ended.result["kept_in_archive"]) == (1, left)
+    assert person.holding(TEXTS[gone]) == []
+    assert name not in person.log and name not in person.file(ARCHIVE)
+    assert person.account()["archived"] == 4 and person.account()["forgotten"] == 1
+    for one in left:
+        assert TEXTS[one] in person.file(ARCHIVE)
+        found = person.recall("search", TEXTS[one]).result["results"][0]
+        assert (found["id"], found["reason"]) == (one, "what it went into is forgotten")
+        assert person.recall("explain", one).result["state"] == "archived"
+        assert '"fp"' in "".join(row for row in ledger_rows(person) if one in row)
+        assert person.night("restore", one).code == 0
+
+
+def test_what_says_the_same_as_a_forgotten_part_takes_no_other_part_along(tmp_path: Path) -> None:
+    """The line that is asked for is one thing, its copy in the archive another, which went into a chunk."""
+    person, _name = chunked_by_the_night(tmp_path)
+    again = "- 🟡 21:00 The cat Miso sleeps in the blue basket <!-- dc:type=fact dc:id=OBS-20261129-002 -->\n"
+    person.put(person.log + again)
+    assert person.night("account", "--accept").code == 0
+    ended = person.recall("forget", "OBS-20261129-002", "--apply")
+    assert (ended.result["observations"], ended.result["kept_in_archive"]) == (2, [CAT, TUNA])
+    assert person.holding("blue basket") == []
+    person.account()
+
+
+def test_a_merged_line_in_the_words_of_its_other_part_leaves_that_part(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home")
+    merged_by_a_model(person, "The boiler cost 240 euros")
+    ended = person.recall("forget", "OBS-20260902-001", "--apply")
+    assert ended.result["kept_in_archive"] == ["OBS-20260902-002"]
+    assert person.holding("Rui") == []
+    assert person.recall("restore", "OBS-20260902-002").code == 0
+    assert "The boiler cost 240 euros" in person.log
+
+
+@pytest.mark.parametrize("wanted", [[CAT], ["called", "Miso"]])
+def test_an_item_of_which_only_the_hook_or_the_reason_is_about_it_stays(
+    tmp_path: Path, wanted: "list[str]"
+) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "1"}).begun()
+    said = "the cat is called Miso"
+    payload = [item(BICYCLE, archived_reason=f"Since {said}", hooks=[said, "two wheels"]), item(CANTEEN)]
+    assert person.night("archive", ARCHIVE, payload={"items": payload}).code == 0
+    assert person.redraft(without(person.log, BICYCLE, CANTEEN)).code == 0
+    assert person.recall("forget", *wanted, "--apply").result["observations"] == 1
+    assert person.holding("called Miso") == []
+    kept = person.file(ARCHIVE)
+    assert "**Archived reason**: not told any more\n" in kept and "- two wheels\n" in kept
+    assert person.recall("search", "two wheels").result["results"][0]["id"] == BICYCLE
+    person.account()
+
+
+# No trace ------------------------------------------------------------------------------------------------------------
+
+
+def ledger_rows(person: Person) -> "list[str]":
+    return person.file("memory/.total-recall/ledger.jsonl").splitlines()
+
+
+def test_the_ledger_keeps_no_reason_that_an_agent_gave(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "1"}).begun()
+    payload = [
+        item(BICYCLE, archived_reason="Zebulon stole it"),
+        item(CANTEEN, archived_reason="closed down"),
+    ]
+    assert person.night("archive", ARCHIVE, payload={"items": payload}).code == 0
+    assert person.redraft(without(person.log, BICYCLE, CANTEEN)).code == 0
+    assert any("Zebulon" in row for row in ledger_rows(person))
+    person.recall("forget", BICYCLE, "--apply")
+    assert person.holding("Zebulon") == []
+    assert any("closed down" in row for row in ledger_rows(person))
+    assert any('"why":"asked for"' in row for row in ledger_rows(person))
+
+
+def test_what_a_rehearsal_notes_under_a_forgotten_id_goes(tmp_path: Path) -> None:
+    person = Person(tmp_path / "home", {"READ_ONLY_MODE": "true", "DREAM_PHASE": "1"}).begun()
+    payload = [item(BICYCLE, hooks=["Zebulon"]), item(CANTEEN, hooks=["lunch"])]
+    assert person.night("archive", ARCHIVE, payload={"items": payload}).code == 0
+    assert person.holding("Zebulon") != []
+    person.recall("forget", BICYCLE, "--apply")
+    (path,) = person.memory.glob(".dream-backups/*/rehearsal.json")
+    found = json.loads(path.read_text("utf-8"))
+    assert found["hooks"] == {CANTEEN: ["lunch"]} and list(found["archived"]) == [CANTEEN]
+
+
+def test_objects_about_a_forgotten_id_go_as_a_whole() -> None:
+    order = Order(frozenset({CAT, "CHUNK-20261130-001"}))
+    told = {
+        "items": [{"id": CAT, "note": "its name"}, {"id": TUNA, "note": "fish"}],
+        "chunks": [{"source_ids": [TUNA, CAT], "topic": "pets"}, {"source_ids": [TUNA], "topic": "food"}],
+        "into": {TUNA: "CHUNK-20261130-001", BASKET: "CHUNK-20261130-002"},
+        CAT: "its name",
+    }
+    assert json.loads(values(json.dumps(told), order) or "") == {
+        "items": [{"id": TUNA, "note": "fish"}],
+        "chunks": [{"source_ids": [TUNA], "topic": "food"}],
+        "into": {BASKET: "CHUNK-20261130-002"},
+    }
+    assert values(json.dumps({"id": CAT, "note": "its name"}), order) is None
+
+
+@pytest.mark.parametrize("name", [PROPOSAL, PROPOSAL.replace(".md", ".approved.md"), f"rejected/{PROPOSAL}"])
+@pytest.mark.parametrize("wanted", [[BICYCLE], ["Porto"]])
+@pytest.mark.parametrize("supporting", [BICYCLE, "3"])
+def test_a_proposal_that_nothing_else_supports_goes(
+    tmp_path: Path, name: str, wanted: "list[str]", supporting: str
+) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    path = person.memory / "dream-staging" / name
+    path.parent.mkdir(parents=True)
+    said = Evidence("2026-09-01", "Bought a blue bicycle at the market in Porto", BICYCLE)
+    ride = Proposal("2026-11-30", "fact", "MEMORY.md", "low", "Two wheels", "- Cycles", (said,), supporting)
+    also = replace(ride, evidence=(said, Evidence("2026-09-02", "The cat is called Miso", CAT)))
+    path.write_text(render_proposal(ride), "utf-8")
+    other = path.with_name(path.name.replace("033000", "033009"))
+    other.write_text(render_proposal(also), "utf-8")
+    never = path.with_name(path.name.replace("033000", "033008"))
+    never.write_text(render_proposal(replace(ride, evidence=(), supporting="0")), "utf-8")
+    person.recall("forget", *wanted, "--apply")
+    assert not path.exists()
+    assert "The cat is called Miso" in other.read_text("utf-8")
+    assert never.exists()  # nothing of it is forgotten
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "left"),
+    [
+        (
+            "markers/1764500000000-ab.json",
+            {"event": "command:new", "session_file": "/x/blue bicycle.jsonl", "at_ms": 1},
+            {"event": "command:new", "session_file": "", "at_ms": 1},
+        ),
+        (
+            "markers/1764500000000-ab.taken",
+            {"session_key": "blue:bicycle", "session_id": "s"},
+            {"session_key": "", "session_id": "s"},
+        ),
+        ("later/index.json", {"lines": ["A blue bicycle"]}, None),
+        ("later/state.json", {"lines": ["A blue bicycle"]}, None),
+        ("later/red.json", {"lines": ["A red bicycle"]}, {"lines": ["A red bicycle"]}),
+    ],
+)
+def test_folders_below_ours_are_looked_at(
+    tmp_path: Path, name: str, content: "dict[str, object]", left: "dict[str, object] | None"
+) -> None:
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    path = person.memory / ".total-recall" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), "utf-8")
+    person.recall("forget", "blue", "bicycle", "--apply")
+    assert (json.loads(path.read_text("utf-8")) if path.exists() else None) == left
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        (
+            "a bicycle, blue, bought in Porto at the market?",
+            False,
+        ),  # all that tells something, in another order
+        ("Two wheels", False),  # a hook
+        ("Paid 90 euros for it in cash", False),  # a line below it
+        ("Ask about the bicycle from Porto", True),  # other words: nobody could tell
+        ("Two wheels of cheese", True),
+        (f"{CAT}: bought the blue bicycle in Porto, at its market", True),  # it is about another
+    ],
+)
+def test_notes_of_an_agent_go_that_quote_it_without_its_id(tmp_path: Path, line: str, stays: bool) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "1"})
+    first, _, rest = LOG.partition("- 🟢 09:10")
+    person.begun(f"{first}  - Paid 90 euros for it in cash\n- 🟢 09:10{rest}")
+    payload = [
+        item(BICYCLE, full_text=TEXTS[BICYCLE] + "\n  - Paid 90 euros for it in cash", hooks=["Two wheels"])
+    ]
+    assert person.night("archive", ARCHIVE, payload={"items": payload}).code == 0
+    told = {"date": DAY, "flagged_for_review": [line], "next_steps": [line], "hooks": [line]}
+    assert person.night("write-log", f"memory/dream-logs/{DAY}.md", payload=told).code == 0
+    person.recall("forget", BICYCLE, "--apply")
+    assert person.file(f"memory/dream-logs/{DAY}.md").count(line) == (3 if stays else 0)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return told_everywhere(tmp_path_factory.mktemp("told") / "home").folder
+
+
+@pytest.mark.parametrize("wanted", [[WHO], [NAME], [NAME, "Quill*"]])
+def test_whatever_way_it_went_no_file_has_it_afterwards(
+    tmp_path: Path, told: Path, wanted: "list[str]"
+) -> None:
+    person = Person(tmp_path / "home", {"DREAM_PHASE": "2"})
+    shutil.copytree(told, person.folder, dirs_exist_ok=True)
+    shown = person.recall("forget", *wanted).result
+    assert shown["not_changed"].keys() == MEANT.keys()
+    ended = person.recall("forget", *wanted, "--apply")
+    assert (ended.code, ended.result["reason"]) == (0, "forgotten")
+    assert person.holding(NAME) == sorted(MEANT)
+    assert ended.result["not_changed"].keys() == MEANT.keys()
+    # What was not asked for is all there, and can be found.
+    assert person.account()["forgotten"] == 1
+    for one in (TUNA, BASKET):
+        assert person.recall("search", TEXTS[one]).result["results"][0]["id"] == one
+    staging = person.memory / "dream-staging"
+    assert len(list(staging.rglob("20261130-033002*.md"))) == len(list(staging.rglob("*.md"))) == 3
+    assert person.recall("forget", *wanted, "--apply").result["files"] == 0
+
+
+def test_what_was_approved_because_of_it_is_told(tmp_path: Path) -> None:
+    """Its words are others, but the proposal says that they came of it."""
+    person = Person(tmp_path / "home")
+    person.put_with_ledger(LOG)
+    staging = person.memory / "dream-staging"
+    staging.mkdir()
+    said = Evidence("2026-09-01", "Bought a blue bicycle at the market in Porto", BICYCLE)
+    cat = Evidence("2026-09-02", "The cat is called Miso", CAT)
+    ride = Proposal(
+        "2026-11-30", "fact", "MEMORY.md", "low", "Rides", "- Cycles\n- Has a pet", (said,), BICYCLE
+    )
+    pet = replace(ride, summary="A pet", text="- Has a pet", evidence=(said, cat), supporting=CAT)
+    (staging / PROPOSAL.replace(".md", ".approved.md")).write_text(render_proposal(ride), "utf-8")
+    (staging / PROPOSAL).write_text(render_proposal(pet), "utf-8")
+    (person.workspace / "MEMORY.md").write_text("- Has a pet\n- Cycles\n- Cycles to work\n", "utf-8")
+    assert person.recall("forget", BICYCLE).result["not_changed"] == {"MEMORY.md": 1}
+    assert person.recall("forget", BICYCLE, "--apply").result["not_changed"] == {"MEMORY.md": 1}
+    assert [path.name for path in staging.glob("*.md")] == [PROPOSAL]

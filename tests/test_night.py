@@ -10,11 +10,14 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+import dream_cycle
 import fake_model
 from _archive import ArchivedObservation, read_observations, read_records
+from _errors import PayloadError, RefusedError
 from _observations import estimate_tokens, parse_log
 from _recall import read_corpus, search
 from dream_testing import (
@@ -26,11 +29,13 @@ from dream_testing import (
     CAT,
     CHUNKS,
     DAY,
+    DRAFT,
     FLIGHT,
     LOG,
     NIGHT,
     RULE,
     TUNA,
+    item,
     without,
 )
 from fault_testing import snapshot
@@ -112,7 +117,11 @@ def test_as_many_leave_a_hook_line_as_still_make_the_log_smaller(memory: Night) 
     assert hooks[0].endswith(
         f"**: The cat is called Miso (2026-09-02). [ref: archive/observations/{DAY}.md#{CAT}]"
     )
-    assert memory.brief.count("[ref: ") == len(hooks) == 3
+    assert hooks[0].startswith("- **Miso cat**: ")  # its own words, not the other words of its search phrase
+    assert len(hooks) == 3 and "[ref: " not in memory.brief
+    assert memory.brief.endswith(
+        "\n- The cat Miso eats tuna on Fridays (2026-09-02). OBS-20260902-002\n</total-recall-brief>\n"
+    )
     assert not any(CANTEEN in hook for hook in hooks)  # the lightest
     assert metrics(memory)["reduction_pct"] >= 10
 
@@ -123,9 +132,21 @@ def test_where_little_left_hook_lines_take_half_of_what_left(memory: Night) -> N
         for n in range(100, 160)
     )
     memory.put_with_ledger(LOG.replace("Date: 2026-11-29\n", f"{rules}\nDate: 2026-11-29\n"))
-    memory.night("run")
+    memory.night("run", DREAM_TOKEN_TARGET="4000")
     assert len(hooks_in(memory.log)) == 2
     assert len(list(read_observations(memory.file(ARCHIVE)))) == 5
+
+
+def test_where_little_left_a_log_with_room_for_years_has_a_hook_line_for_each(memory: Night) -> None:
+    rules = "".join(
+        f"- 🔴 11:00 Never sell painting {n} to Olga <!-- dc:type=rule dc:id=OBS-20260902-{n} -->\n"
+        for n in range(100, 160)
+    )
+    memory.put_with_ledger(LOG.replace("Date: 2026-11-29\n", f"{rules}\nDate: 2026-11-29\n"))
+    memory.night("run", DREAM_TOKEN_TARGET="20000")
+    assert len(hooks_in(memory.log)) == 4  # the fifth would make the log larger than it was
+    figures = metrics(memory)
+    assert figures["tokens_after"] <= figures["tokens_before"]
 
 
 def test_what_is_said_many_times_leaves_one_hook_line(tmp_path: Path) -> None:
@@ -167,7 +188,7 @@ def test_a_night_writes_its_log_and_metrics(memory: Night) -> None:
     assert told["model"] == "none"
     text = memory.file(DREAM_LOG)
     assert "- **Status**: complete" in text
-    assert f"- {CAT} (fact, medium): impact medium: stays 2 days, is 89 days old" in text
+    assert f"- {CAT} “The cat is called Miso” (fact, medium): impact medium: stays 2 days, is 89" in text
 
 
 @pytest.mark.parametrize("target", ["100", "8000"])
@@ -354,6 +375,40 @@ def test_read_only_changes_no_memory_and_says_what_it_would_do(memory: Night, ph
     assert CAT in memory.file(DREAM_LOG)
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [["plan"], ["run"], ["preflight"], ["decay"], ["validate"], ["account"], ["restore", CAT], ["rollback"]],
+)
+def test_read_only_finishes_no_commit_that_was_cut_off(memory: Night, argv: "list[str]") -> None:
+    with mock.patch("_state.filing.apply", side_effect=KeyboardInterrupt):
+        memory.night("run")
+    private = memory.memory / ".total-recall"
+
+    def of_memory() -> "tuple[bytes, ...]":
+        return tuple(
+            (private / name).read_bytes() for name in ("journal.json", "ledger.jsonl", "../observations.md")
+        )
+
+    before = of_memory()
+    memory.night(*argv, READ_ONLY_MODE="true")
+    assert of_memory() == before
+    assert memory.night("run").result["reason"] == "done"
+    assert ids_in(memory.log) == [RULE, FLIGHT, BANK]
+    is_whole(memory)
+
+
+@pytest.mark.parametrize("command", ["run", "preflight"])
+def test_a_rehearsal_leaves_the_draft_of_a_night_under_way_alone(memory: Night, command: str) -> None:
+    assert memory.night("preflight").result["draft"] == DRAFT
+    assert memory.night("archive", ARCHIVE, payload=[item(BICYCLE)]).code == 0
+    memory.draft(without(memory.log, BICYCLE))
+    told = memory.night(command, READ_ONLY_MODE="true")
+    assert told.code == 0
+    assert command == "run" or memory.file(told.result["draft"]) == memory.log != memory.file(DRAFT)
+    assert memory.night("update-observations", DRAFT).result["archived"] == 1
+    assert BICYCLE not in ids_in(memory.log)
+
+
 def test_a_real_night_may_follow_on_a_rehearsed_one(tmp_path: Path) -> None:
     memory = Night(tmp_path / "home")
     memory.put(re.sub(r" <!--.*?-->", "", LOG))
@@ -456,14 +511,14 @@ def lost_among(memory: Night, items: "list[ArchivedObservation]") -> "dict[str, 
     """The hooks that miss an item, by its text, of those that fewer than four of its five find among the first ten."""
     corpus = read_corpus(memory.memory)
     lost = {}
-    for item in items:
-        assert len(item.hooks) == 5
-        said = said_in(item.text)
+    for one in items:
+        assert len(one.hooks) == 5
+        said = said_in(one.text)
         missed: "list[str]" = []
-        for hook in item.hooks:
+        for hook in one.hooks:
             ten = search(corpus, hook, NIGHT.date(), limit=10)
             # of lines that say exactly the same on two days one is as good as the other
-            missed += [] if any(hit.id == item.id or hit.text == said for hit in ten) else [hook]
+            missed += [] if any(hit.id == one.id or hit.text == said for hit in ten) else [hook]
             if len(missed) > 1:
                 lost[said] = tuple(missed)
                 break
@@ -525,8 +580,6 @@ def test_a_night_cut_short_gets_somewhere_and_the_next_day_ends_it(
     from _night.run import run_night
 
     with pytest.MonkeyPatch.context() as patch:
-        import dream_cycle
-
         command = dream_cycle.COMMANDS["run"]
         slow = dream_cycle.Command(
             command.about, lambda desk, _options: run_night(desk, 1, lambda: next(ticks, 9.0))
@@ -629,6 +682,209 @@ def test_what_an_observer_takes_in_during_a_night_is_not_lost(tmp_path: Path) ->
         assert memory.log.count(f"{PEOPLE[number]} starts school in {PLACES[number]}") == 1
     is_whole(memory)
     assert is_whole(memory)["observations"] == 506
+
+
+def begin_a_night(memory: Night, patch: pytest.MonkeyPatch, batches: int = 2, **environ: str) -> None:
+    """A run whose time is up after so many batches of one."""
+    from _night import run
+
+    ticks = iter([0.0] * batches)
+    command = dream_cycle.COMMANDS["run"]
+    slow = dream_cycle.Command(
+        command.about, lambda desk, _options: run.run_night(desk, 1, lambda: next(ticks, 9.0))
+    )
+    with patch.context() as one:
+        one.setattr(run, "BATCH", 1)
+        one.setitem(dream_cycle.COMMANDS, "run", slow)
+        assert memory.night("run", **environ).result["reason"] == "out_of_time"
+
+
+@pytest.mark.parametrize("how", ["restored", "typed back", "changed"])
+def test_what_came_back_in_the_middle_of_a_night_stays(
+    memory: Night, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    begin_a_night(memory, monkeypatch)
+    gone = [name for name in GONE if name not in ids_in(memory.log)]
+    assert 0 < len(gone) < 5
+    line = next(line for line in LOG.splitlines(keepends=True) if gone[0] in line)
+    if how == "restored":
+        assert memory.night("restore", gone[0]).code == 0
+    else:
+        memory.put(memory.log + (line if how == "typed back" else line.replace("the", "that")))
+    assert memory.night("run").result["reason"] == "done"
+    assert gone[0] in ids_in(memory.log)
+    assert not set(ids_in(memory.log)) & (set(GONE) - {gone[0]})
+    is_whole(memory)
+    assert memory.night("run").result["reason"] == "nothing_to_do"
+    assert gone[0] in ids_in(memory.log)
+
+
+def test_what_was_restored_before_its_turn_stays(memory: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.night("run", "--deadline", "0")
+    row = {
+        "e": "restored",
+        "at": "2026-11-30T03:30:00Z",
+        "id": CAT,
+        "from": "archive/reflections/2026-11-29.md",
+    }
+    with (memory.memory / ".total-recall" / "ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps(row, separators=(",", ":")) + "\n")
+    assert memory.night("run").result["reason"] == "done"
+    assert ids_in(memory.log) == [RULE, CAT, FLIGHT, BANK]
+    is_whole(memory)
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_line_whose_id_a_copy_bears_too_leaves_with_a_later_night(memory: Night, position: int) -> None:
+    memory.night("run", "--deadline", "0")
+    line = next(line for line in LOG.splitlines(keepends=True) if CAT in line)
+    copy = line.replace("Miso", "Mochi")
+    memory.put(memory.log.replace(line, line + copy if position else copy + line))
+    assert memory.night("run").result["reason"] == "done"
+    assert "called Miso" in memory.log and "called Mochi" in memory.log
+    assert memory.night("run", now=NIGHT + timedelta(days=1)).result["reason"] == "done"
+    archived = "".join(
+        memory.file(f"memory/archive/observations/2026-{day}.md") for day in ("11-30", "12-01")
+    )
+    assert archived.count("called Miso") == archived.count("called Mochi") == 1
+    is_whole(memory)
+
+
+# What an agent has archived already ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["mark", "decay", "importance", "child", "words"])
+def test_what_is_in_the_file_of_the_day_is_not_written_a_second_time(memory: Night, change: str) -> None:
+    phase = {"DREAM_PHASE": "2" if change == "decay" else "1"}
+    assert memory.night("preflight", **phase).code == 0
+    words = ["market purchase", "something with wheels", "getting about", "money spent"]
+    given = item(CAT, **({"type": "fact", "confidence": 0.5, "hooks": words} if change == "decay" else {}))
+    assert memory.night("archive", ARCHIVE, payload=[given], **phase).code == 0
+    line = next(line for line in LOG.splitlines(keepends=True) if CAT in line)
+    new = {
+        "mark": line.replace("🟡", "🟢"),
+        "decay": line,
+        "importance": line.replace("importance=5", "importance=4"),
+        "child": line + "  - she is grey\n",
+        "words": line.replace("Miso", "Mochi"),
+    }[change]
+    memory.put(memory.log.replace(line, new))
+    if change == "decay":
+        assert memory.night("decay", **phase).result["decayed"]
+    assert memory.night("run", **phase).result["reason"] == "done"
+    records = [one for one in read_records(memory.file(ARCHIVE)) if one.id == CAT]
+    assert [one.text for one in records] == [line.rstrip("\n")]
+    is_changed = change in ("child", "words")
+    assert (CAT in ids_in(memory.log)) == is_changed and (new in memory.log or not is_changed)
+    is_whole(memory)
+    tomorrow = NIGHT + timedelta(days=1)
+    assert memory.night("run", now=tomorrow).code == 0
+    assert CAT not in ids_in(memory.log)
+    later = [one for one in read_records(memory.file(ARCHIVE.replace(DAY, "2026-12-01"))) if one.id == CAT]
+    assert [one.text for one in later] == ([new.rstrip("\n")] if is_changed else [])
+    is_whole(memory)
+
+
+# Quoted logs, and ids that are none ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phase", ["1", "2"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "opening, closing", [("```", "```"), ("~~~~ markdown", "~~~~"), ("<!--", "-->"), ("````", "```\n````")]
+)
+@pytest.mark.parametrize("until", ["Date: 2026-09-02", "Date: 2026-11-29", ""])
+def test_hook_lines_stand_where_they_are_read_as_such(
+    tmp_path: Path, opening: str, closing: str, until: str, ends: str, phase: str
+) -> None:
+    begin = LOG.index("Date: 2026-09-01")
+    end = LOG.index(until) if until else len(LOG)
+    log = f"{LOG[:begin]}{opening}\n{LOG[begin:end]}{closing}\n\n{LOG[end:]}".replace("\n", ends)
+    memory = Night(tmp_path / "home", {"DREAM_PHASE": phase})
+    memory.put_with_ledger(log)
+    before = memory.raw
+    assert memory.night("run").result["reason"] == "done"
+    assert hooks_in(memory.log) and memory.log.count("[ref: ") == len(hooks_in(memory.log))
+    assert ("\r" in memory.raw) == (ends == "\r\n")
+    assert all(line.endswith("\r") for line in memory.raw.split("\n")[:-1]) == (ends == "\r\n")
+    is_whole(memory)
+    assert memory.night("rollback").code == 0
+    assert memory.raw == before
+    is_whole(memory)
+
+
+def test_a_heading_of_hooks_that_is_quoted_is_no_place_for_hooks(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    quoted = "```\n## Archived (memory/archive holds the whole text)\n\n```\n\n"
+    memory.put_with_ledger(LOG.replace("Date: 2026-09-01", f"{quoted}Date: 2026-09-01"))
+    before = memory.raw
+    memory.night("run")
+    assert hooks_in(memory.log) and quoted in memory.log
+    is_whole(memory)
+    memory.night("rollback")
+    assert memory.raw == before
+
+
+@pytest.mark.parametrize("name", ["OBS-２０２６０９０５-００１", "OBS-٢٠٢٦٠٩٠٥-٠٠١"])
+def test_an_id_in_digits_of_another_script_holds_up_no_night(memory: Night, name: str) -> None:
+    line = f"- 🟡 09:00 Saw a heron <!-- dc:type=event dc:importance=2 dc:date=2026-09-05 dc:id={name} -->\n"
+    memory.put(LOG + "\n" + line)
+    assert memory.night("run").result["reason"] == "done"
+    assert "heron" not in memory.log and name not in memory.file(ARCHIVE)
+    is_whole(memory)
+    assert memory.night("run", now=NIGHT + timedelta(days=1)).code == 0
+
+
+@pytest.mark.parametrize("days", [0, 1])
+def test_a_night_whose_reports_are_refused_holds_up_no_later_one(
+    memory: Night, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    from _night import run
+
+    def refused(desk: Any, agenda: Any, outcome: Any) -> Any:
+        if agenda.day == DAY:
+            raise PayloadError("1 fault in the payload", (("archived_items[0].id", "must be an id"),))
+        return write_reports(desk, agenda, outcome)
+
+    write_reports = run.write_reports
+    monkeypatch.setattr(run, "write_reports", refused)
+    assert memory.night("run").code == 2
+    assert ids_in(memory.log) == [RULE, FLIGHT, BANK]
+    ended = memory.night("run", now=NIGHT + timedelta(days=days))
+    assert (ended.code, ended.result["status"]) == (0, "ok")
+    is_whole(memory)
+
+
+def test_a_night_of_an_earlier_day_that_cannot_be_reported_on_is_told(
+    memory: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from _night import run
+
+    def broken(*_given: Any) -> Any:
+        raise OSError("killed")
+
+    def refused(desk: Any, agenda: Any, outcome: Any) -> Any:
+        if agenda.day == DAY:
+            raise RefusedError("research is a symbolic link")
+        return write_reports(desk, agenda, outcome)
+
+    write_reports = run.write_reports
+    monkeypatch.setattr(run, "write_reports", broken)
+    assert memory.night("run").code == 1
+    monkeypatch.setattr(run, "write_reports", refused)
+    memory.put(
+        memory.log + "\n- 🟢 The soup was cold <!-- dc:type=event dc:importance=1 dc:date=2026-09-03 -->\n"
+    )
+    assert memory.night("run", now=NIGHT + timedelta(days=1)).result["reason"] == "done"
+    assert f"the night of {DAY} has no report: research" in memory.file(DREAM_LOG.replace(DAY, "2026-12-01"))
+
+
+def test_a_heading_in_the_file_of_chunks_need_not_be_an_id(memory: Night) -> None:
+    chunks = memory.workspace / CHUNKS
+    chunks.parent.mkdir(parents=True)
+    chunks.write_text("## My own note\n\nText\n\n---\n")
+    assert memory.night("run", DREAM_PHASE="2").result["reason"] == "done"
+    assert "CHUNK-20261130-001" in memory.file(CHUNKS)
 
 
 # Restore -------------------------------------------------------------------------------------------------------------
@@ -819,9 +1075,9 @@ def test_a_shell_editions_memory_is_taken_over_without_losing_a_line(tmp_path: P
     assert all(kept in memory.log for kept in (said, "</think>", "## Projects\n\nSome prose", "- **Old**"))
     assert (memory.memory / "archived-observations.md").read_text("utf-8") == other
     counts = is_whole(memory)
-    assert counts["of_other_editions"] == 1
+    assert counts["of_other_editions"] == 2
     there = len(ids_in(memory.log)) + len(items)
-    assert there == len(ids_in(log)) == counts["observations"] - 1
+    assert there == len(ids_in(log)) == counts["observations"] - 2
     assert memory.night("restore", "OBS-20260610-001").code == 0
     assert "Old lamp was sold" in memory.log
     is_whole(memory)

@@ -96,7 +96,7 @@ observations = st.builds(
     lambda text, kind, importance, time: make_observation(text, kind, importance, "2026-11-30", time),
     st.text(max_size=200),
     st.sampled_from(TYPES),
-    st.integers(0, 100).map(lambda tenths: tenths / 10),
+    st.floats(-1, 12),
     st.sampled_from(["", "00:00", "23:59"]),
 ).filter(lambda made: made is not None)
 
@@ -148,14 +148,115 @@ def test_a_log_is_read_and_its_bytes_are_kept() -> None:
     assert entries[8].raw.endswith("a child of it")
 
 
-@given(
-    st.lists(
-        st.sampled_from(LOG.split("\n") + ["\r", "- 🔴 x\r", "\tx", "#", "Date: 2026-02-30"]), max_size=30
-    )
+# What a person, an editor or another program can put into a file: any text, and what looks like ours in any order.
+_ODD = st.sampled_from(
+    [
+        *(
+            "\r",
+            "\t",
+            "\v",
+            "\f",
+            "\x00",
+            "\x1c",
+            "\x85",
+            "\u2028",
+            "\u2029",
+            "\u200b",
+            "\u200d",
+            "\ufeff",
+            "\u0663",
+        ),
+        *(
+            "\udcff",
+            "\udc80",
+            "\ud800",
+            "```",
+            "~~~",
+            "<!--",
+            "-->",
+            "<!-- dc:type=fact -->",
+            "dc:id=OBS-20261130-001",
+        ),
+        *(
+            "- ",
+            "* ",
+            "  ",
+            "# ",
+            "Date: 2026-11-30",
+            "🔴",
+            "🟡 ",
+            "🔴\ufe0f",
+            "09:00 ",
+            "9:05 PM",
+            "[ref: ",
+            "]",
+            "**",
+        ),
+        *("•", "—", ":", "]"),
+    ]
 )
+_words = st.lists(st.one_of(_ODD, st.text(max_size=12)), max_size=6).map("".join)
+_values = st.one_of(
+    st.text(st.characters(exclude_characters=" \n"), max_size=8),
+    st.floats(0, 12).map(repr),
+    st.sampled_from(["1.23456789", "0.00001", "9.9999999", "3.", "2026-02-31", "OBS-20261130-001", "never"]),
+)
+_fields = st.tuples(
+    st.sampled_from("type importance date id ttl confidence source decayed from ref x_y _ a".split()), _values
+).map("dc:{0[0]}={0[1]}".format)
+_comments = st.lists(st.one_of(_fields, _words), max_size=5).map(lambda parts: f"<!-- {' '.join(parts)} -->")
+_bullets = st.tuples(
+    st.sampled_from(["- ", "* ", "-\t", "-\x85", "- **"]),
+    st.sampled_from(["", "🔴 ", "🟡", "**🔴** ", "🟢\ufe0f "]),
+    st.sampled_from(["", "09:00 ", "9:05 PM ", "9:05pm: ", "(10:00) ", "24:00 ", "10:00:30 - "]),
+    _words,
+    st.one_of(st.just(""), _comments),
+    st.sampled_from(["", " ", "\r", "\x85"]),
+).map("".join)
+_lines = st.one_of(
+    st.sampled_from(LOG.split("\n") + ["\r", "- 🔴 x\r", "\tx", "#", "Date: 2026-02-30"]),
+    _words,
+    _comments,
+    _bullets,
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(_lines, max_size=15))
 def test_any_log_survives_parsing_byte_for_byte(lines: "list[str]") -> None:
     text = "\n".join(lines)
     assert "\n".join(entry.raw for entry in parse_log(text)) == text
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(_lines, min_size=1, max_size=6))
+def test_whatever_is_read_from_a_line_can_be_written_and_read_again(lines: "list[str]") -> None:
+    read = [*observations_in(parse_log("\n".join(lines))), *filter(None, map(parse_line, lines))]
+    for found in read:
+        line = render_line(found)
+        assert line.splitlines() == [line]
+        assert parse_line(line) == found
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(_lines, max_size=6), st.lists(st.one_of(st.text(max_size=60), _words, _bullets), max_size=3))
+def test_what_is_added_to_any_log_is_read_back_from_it(lines: "list[str]", said: "list[str]") -> None:
+    log, made = "\n".join(lines), [make_observation(text, date="2026-11-30") for text in said]
+    new = [one for one in made if one is not None]
+    found = observations_in(parse_log(log + render_addition(log, new)))
+    assert found == [*observations_in(parse_log(log)), *new]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("0.00001", 0.0), ("1.23456789", 1.235), ("9.99999", 10.0), ("7.25", 7.25), ("11", 10.0)],
+)
+def test_an_importance_with_many_digits_is_read_to_three_decimals(written: str, read: float) -> None:
+    found = parse_line(f"- Tea <!-- dc:importance={written} -->")
+    assert found is not None and found.importance == read
+    assert parse_line(render_line(found)) == found
+    made = make_observation("Tea", importance=float(written))
+    assert made is not None and parse_line(render_line(made)) == made
 
 
 def test_a_new_log_gets_a_head_and_a_date() -> None:

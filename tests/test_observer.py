@@ -1058,6 +1058,24 @@ def test_what_was_captured_behind_an_answer_is_not_captured_twice(home: Home) ->
     assert home.log == written
 
 
+def test_what_was_captured_before_an_older_state_came_back_is_not_captured_twice(home: Home) -> None:
+    store = talk(home, "ok thanks, see you")
+    home.run(now=at("09:02"))
+    old = (home.memory / ".total-recall" / "state.json").read_bytes()
+    store.user(SID, "My sister's wedding is on 14 June in Porto.", at=at("09:05"))
+    with fake_model.FakeModel(fails(402, "no credit")) as server:
+        home.model(server)
+        home.run("--flush", now=at("09:10"))
+        written = home.log
+        (home.memory / ".total-recall" / "state.json").write_bytes(old)
+        home.run("--flush", now=at("09:12"))
+    assert home.log == written and written.count("dc:source=provisional") == 1
+    with fake_model.FakeModel("NO_OBSERVATIONS") as server:
+        home.model(server)
+        assert home.run(now=at("23:10")).result["provisional_replaced"] == 1
+    assert "wedding" not in home.log
+
+
 def test_a_late_capture_adds_nothing_to_what_was_answered_meanwhile(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -312,7 +312,8 @@ def test_people_read_text_and_no_control_characters(home: Home) -> None:
     )
     assert "\x1b" not in page and "\x07" not in page
     assert "\x1b" not in on_a_terminal(home, "show", "OBS-20260301-001")
-    assert on_a_terminal(home, "search", "zeppelin") == "Nothing was found.\n"
+    said = on_a_terminal(home, "search", "zeppelin")
+    assert said == "Nothing was found in 2 files. Fewer words, or other words for it, may find it.\n"
     assert json.loads(on_a_terminal(home, "search", "boiler", "--json"))["hits"] == 1
 
 
@@ -342,3 +343,12 @@ def test_the_tables_of_other_words_are_checked(home: Home) -> None:
     code, result, _ = recall(home, "synonyms")
     assert (code, result["error"]["code"]) == (3, "configuration")
     assert "line 2" in result["error"]["message"]
+
+
+def test_nothing_found_is_not_the_same_as_not_all_looked_at(home: Home) -> None:
+    (home.memory / "observations.md").unlink()
+    assert on_a_terminal(home, "search", "zeppelin").startswith("Nothing was found: ")
+    put_into_archive(home, OLD)
+    (home.memory / "archive" / "chunks" / "2026-03-10.md").mkdir(parents=True)
+    page = on_a_terminal(home, "search", "zeppelin")
+    assert page == "Nothing was found in the 1 file that could be read; 1 could not be looked at.\n"

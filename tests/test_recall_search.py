@@ -204,7 +204,7 @@ def test_the_log_the_archive_reflections_and_chunks_are_searched(tmp_path: Path)
     found = {hit.id: (hit.kind, hit.text, hit.file) for hit in ask(tmp_path, "lease", weights=ONLY_WORDS)}
     assert found == {
         "OBS-20260301-001": ("archived", "Lease, archived", "archive/observations/2026-03-10.md"),
-        "line-5": ("live", "Lease, live - until May", "observations.md"),
+        "line-5ee492b24fb0": ("live", "Lease, live - until May", "observations.md"),
         "CHUNK-20261101-001": ("chunked", "Lease: It ends", "archive/chunks/2026-11-01.md"),
         "OBS-20260601-001": ("merged", "Lease, said twice", "archive/reflections/2026-11-01.md"),
         "OBS-20260601-002": ("archived", "Lease, stale", "archive/reflections/2026-11-01.md"),

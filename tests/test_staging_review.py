@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +17,17 @@ from unittest import mock
 import pytest
 
 import staging_review
-from _staging import Evidence, Proposal, Staged, parse_proposal, render_proposal, same_as
+from _cli import Result
+from _staging import (
+    Evidence,
+    Proposal,
+    Staged,
+    is_in,
+    lost_texts,
+    parse_proposal,
+    render_proposal,
+    same_as,
+)
 from dream_testing import Dream
 from observer_testing import SCRIPTS, Ended, dated, run_here
 from transcript_builders import iso
@@ -100,7 +111,7 @@ def test_show_has_the_quotes_with_their_dates_and_the_difference(desk: Desk) -> 
         {"date": "2026-11-09", "quote": "Swam 2 km", "id": "OBS-20261109-001"},
         {"date": "2026-11-16", "quote": "Swam again", "id": "OBS-20261116-002"},
     ]
-    assert shown["difference"].endswith(" - Likes tea\n+- Swims on Mondays\n ")
+    assert shown["difference"].endswith(" - Likes tea\n+- Swims on Mondays\n")
 
 
 def test_the_log_file_has_no_text_of_memory(desk: Desk) -> None:
@@ -182,6 +193,52 @@ def test_apply_appends_the_text_and_keeps_the_file_as_it_was(desk: Desk) -> None
     assert ended.result["copy"] == "memory/.dream-backups/targets/MEMORY.md.20261130-090000.kept"
     assert (desk.workspace / ended.result["copy"]).read_bytes() == b"# Memory\n\n- Likes tea"
     assert desk.names() == ["20261130-033000-habit.approved.md", CALLS]
+
+
+def patched(old: bytes, change: str) -> bytes:
+    """The old bytes with a unified difference applied by hand."""
+    before, new = re.findall(rb"[^\n]*\n|[^\n]+", old), b""
+    place, lines = 0, change.encode("utf-8", "surrogateescape").split(b"\n")
+    assert lines.pop() == b""
+    for number, line in enumerate(lines[2:], start=2):
+        begins = re.match(rb"@@ -(\d+)(?:,(\d+))? \+", line)
+        if begins:
+            start = int(begins[1]) - (begins[2] != b"0")
+            new, place = new + b"".join(before[place:start]), start
+            continue
+        sign, text = line[:1], line[1:]
+        text += b"" if lines[number + 1 : number + 2] == [b"\\ No newline at end of file"] else b"\n"
+        if sign in (b" ", b"-"):
+            assert before[place] == text
+            place += 1
+        if sign in (b" ", b"+"):
+            new += text
+    return new + b"".join(before[place:])
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        None,
+        b"",
+        b"\n",
+        b"# Memory\n\n- Likes tea\n",
+        b"# Memory\n\n- Likes tea",
+        b"# Memory\n\nText\n\n",
+        b"# Memory\r\n\r\n- Likes tea\r\n",
+        b"# Memory\r\n\r\nText",
+        b"# Memory\n- one\r\n- two\x0b\xe2\x80\xa8 and \xff\n" + b"- line\n" * 9,
+    ],
+)
+def test_the_difference_that_is_shown_is_what_is_written(desk: Desk, old: "Optional[bytes]") -> None:
+    target = desk.workspace / "MEMORY.md"
+    if old is not None:
+        target.write_bytes(old)
+    shown = desk.review("show", SWIM).result["proposal"]["difference"]
+    told = desk.review("approve", SWIM, "--apply").result["difference"]
+    assert told == shown
+    assert patched(old or b"", told) == target.read_bytes()
+    assert told.count("\n+") == target.read_bytes().count(b"\n") - (old or b"").count(b"\n") + 1  # and "+++"
 
 
 def test_what_was_approved_can_be_applied_later_but_only_once(desk: Desk) -> None:
@@ -433,6 +490,46 @@ def test_another_pattern_may_rest_on_some_of_the_same_observations(desk: Desk) -
     assert same_as(other, [Staged(desk.staging / SWIM, one, "rejected")]) is None
 
 
+MISO = ("OBS-20260901-001", "OBS-20260901-002")
+HAS_A_CAT = replace(
+    SWIMMING, type="fact", text="- Has a cat called Miso that eats tuna", summary="Miso", evidence=(),
+    supporting=", ".join(MISO),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text, ids, comes_back",
+    [
+        ("Owns a cat named Miso who eats tuna", (MISO[1], "OBS-20260901-003"), False),
+        ("Owns a cat named Miso who eats tuna", ("OBS-20260901-003",), False),
+        ("Miso the cat eating tuna", MISO, False),
+        ("Has a cat that sleeps in the blue basket", MISO, True),
+        ("Buys fish for the cat at the market", MISO, True),
+        ("Has a cat called Miso that never eats tuna", MISO, True),
+        ("Has a cat called Pablo that eats tuna", MISO, True),
+    ],
+)
+def test_a_rejected_pattern_is_known_by_its_words_and_what_it_rests_on(
+    desk: Desk, text: str, ids: "tuple[str, ...]", comes_back: bool
+) -> None:
+    later = replace(HAS_A_CAT, text=f"- {text}", summary="A pattern", supporting=", ".join(ids))
+    rejected = Staged(desk.staging / "rejected" / SWIM, HAS_A_CAT, "rejected")
+    assert (same_as(later, [rejected]) is None) is comes_back
+
+
+def test_another_pattern_over_the_same_observations_gets_through(desk: Desk) -> None:
+    said = tuple(
+        Evidence(f"2026-11-0{n}", f"Swims {n} km and eats lentil soup", f"OBS-2026110{n}-001")
+        for n in range(1, 5)
+    )
+    swims = replace(SWIMMING, text="- Swims in the lake", summary="Swims", evidence=said, supporting="4")
+    rejected = [Staged(desk.staging / "rejected" / SWIM, swims, "rejected")]
+    assert same_as(replace(swims, text="- Eats lentil soup", summary="Lentils"), rejected) is None
+    assert same_as(replace(swims, text="- Swims several km", summary="Sport"), rejected) is not None
+    other = replace(swims, type="preference", target="favorites.md", evidence=(), supporting="4")
+    assert same_as(replace(other, text="- Prefers the lake to swim in", summary="Lakes"), rejected) is None
+
+
 def test_a_target_in_another_encoding_is_refused(desk: Desk) -> None:
     target = desk.workspace / "MEMORY.md"
     target.write_bytes("# Memory\n".encode("utf-16"))
@@ -452,3 +549,77 @@ def test_one_line_of_windows_does_not_make_a_file_one_of_windows(desk: Desk) -> 
 def test_what_was_typed_instead_of_a_name_is_in_no_log(desk: Desk) -> None:
     assert desk.review("show", "Zebulon Smith").code == 2
     assert "Zebulon" not in (desk.workspace / "logs" / "staging-review.log").read_text("utf-8")
+
+
+def test_the_copy_is_kept_after_the_clock_was_set_back(desk: Desk) -> None:
+    copies = desk.memory / ".dream-backups" / "targets"
+    copies.mkdir(parents=True)
+    for second in range(10):
+        (copies / f"MEMORY.md.20261201-09000{second}.kept").write_text(f"{second}\n", "utf-8")
+    (desk.workspace / "MEMORY.md").write_text("# Memory\n", "utf-8")
+    copy = desk.review("approve", SWIM, "--apply").result["copy"]
+    assert (desk.workspace / copy).read_text("utf-8") == "# Memory\n"
+    assert len(list(copies.iterdir())) == 10
+
+
+def test_a_target_that_appears_meanwhile_is_not_lost(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, difference = desk.workspace / "MEMORY.md", staging_review.difference
+
+    def appearing(name: str, old: bytes, new: bytes) -> str:
+        if not target.exists():
+            target.write_text("# Written by the agent\n", "utf-8")
+        return difference(name, old, new)
+
+    monkeypatch.setattr(staging_review, "difference", appearing)
+    ended = desk.review("approve", SWIM, "--apply")
+    assert target.read_text("utf-8") == "# Written by the agent\n\n- Swims on Mondays\n"
+    assert (ended.result["created"], " # Written by the agent\n" in ended.result["difference"]) == (
+        False,
+        True,
+    )
+    assert (desk.workspace / ended.result["copy"]).read_text("utf-8") == "# Written by the agent\n"
+
+
+def test_a_target_that_was_not_there_is_told_to_be_created(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = []
+    monkeypatch.setattr(staging_review, "Result", lambda *a, **k: pages.append(k["page"]) or Result(*a, **k))
+    assert desk.review("approve", SWIM, "--apply", "--dry-run").result["created"] is True
+    assert not (desk.workspace / "MEMORY.md").exists()
+    ended = desk.review("approve", SWIM, "--apply")
+    assert (ended.result["created"], ended.result["copy"]) == (True, "")
+    assert "MEMORY.md would be created" in pages[0] and "created with its text" in pages[1]
+    (desk.workspace / "AGENTS.md").write_text("# Agents\n", "utf-8")
+    assert desk.review("approve", CALLS, "--apply").result["created"] is False
+    assert "its text was appended to AGENTS.md" in pages[2]
+
+
+def test_names_of_other_files_in_the_folder_are_in_no_log(desk: Desk, tmp_path: Path) -> None:
+    (desk.staging / "Zebulon Smith.md").write_text("mine\n", "utf-8")
+    ended = desk.review("show", "Zebulon")
+    assert ended.code == 2 and "Zebulon Smith.md" in ended.result["error"]["hint"]
+    (desk.workspace / "MEMORY.md").symlink_to(tmp_path / "Zebulon.rc")
+    ended = desk.review("approve", SWIM, "--apply")
+    assert ended.code == 6 and "Zebulon.rc" in ended.result["error"]["hint"]
+    assert "Zebulon" not in (desk.workspace / "logs" / "staging-review.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "old, new", [("**Type**: habit\n", ""), ("## Summary\n", ""), ("```text\n", ""), ("```", "")]
+)
+def test_a_rejected_proposal_that_lost_its_form_is_known(desk: Desk, old: str, new: str) -> None:
+    content = render_proposal(SWIMMING).replace(old, new)
+    (desk.staging / "rejected").mkdir()
+    (desk.staging / "rejected" / SWIM).write_text(content, "utf-8")
+    (desk.staging / "rejected" / "README.md").write_text("What I do not want.\n", "utf-8")
+    lost = list(lost_texts(desk.staging))
+    for text, known in (
+        ("- Swims on Mondays", True),
+        ("* swims, on Mondays!", True),
+        ("- Eats soup", False),
+    ):
+        later = replace(SWIMMING, text=text, summary=text[2:], evidence=(), supporting="3")
+        assert any(is_in(later, content) for content in lost) is known
+    on_the_same = replace(SWIMMING, text="- Likes the water", summary="Water")
+    assert not any(is_in(on_the_same, content) for content in lost)

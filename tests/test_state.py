@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from _archive import read_archived
 from _errors import BusyError, StorageError
 from _files import private_folder
-from _ledger import covered_uids, read_ledger
-from _observations import Entry, Observation, parse_log
+from _ledger import append_rows, covered_uids, is_observation_id, read_ledger, row_in
+from _observations import Entry, Observation, is_bare_day, is_date, next_ids, parse_line, parse_log
 from _state import (
     Addition,
     Commit,
+    Filing,
     Places,
     Provisional,
     Reflection,
@@ -31,9 +32,13 @@ from _state import (
     commit,
     commit_reflection,
     cursors_of,
+    file_away,
+    is_unedited,
+    key_of,
     last_good_run,
     load_calls,
     load_state,
+    redrafted,
     replay,
     save_calls,
     save_state,
@@ -446,7 +451,7 @@ def test_the_ledger_is_read_by_kind_and_damaged_lines_are_passed_over(places: Pl
         )
         file.write(b'{"e":"covered","uids":["c"]}')
     assert covered_uids(places.ledger) == {"None": {"a", "b", "c"}}
-    assert [row["e"] for row in read_ledger(places.ledger)] == ["installed", "covered", "covered", "covered"]
+    assert [row["e"] for row in read_ledger(places.ledger)] == ["installed", "covered", "covered"]
 
 
 def test_a_half_written_end_of_the_ledger_is_cut_before_more_is_written(places: Places) -> None:
@@ -455,6 +460,108 @@ def test_a_half_written_end_of_the_ledger_is_cut_before_more_is_written(places: 
     commit(places, change(load_state(places), addition("Tea")))
     rows = [json.loads(line) for line in places.ledger.read_bytes().splitlines()]
     assert [row["e"] for row in rows] == ["installed", "observed", "covered"]
+
+
+def test_a_last_row_that_only_lacks_its_newline_stays(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Tea")))
+    whole = places.ledger.read_bytes()
+    places.ledger.write_bytes(whole[:-1])
+    commit(places, change(load_state(places), addition("A boat", "u2"), position=200))
+    assert places.ledger.read_bytes().startswith(whole)
+    assert [row["e"] for row in read_ledger(places.ledger)] == ["installed"] + ["observed", "covered"] * 2
+
+
+def test_a_last_row_that_was_written_but_for_its_newline_is_not_written_again(tmp_path: Path) -> None:
+    rows = [{"e": "forgotten", "at": AT, "id": f"OBS-20261130-00{number}"} for number in (1, 2)]
+    ledger = tmp_path / "ledger.jsonl"
+    append_rows(ledger, rows)
+    whole = ledger.read_bytes()
+    for size in range(len(whole) + 1):
+        ledger.write_bytes(whole[:size])
+        append_rows(ledger, rows)
+        assert ledger.read_bytes() == whole
+
+
+def test_a_last_row_of_any_length_is_kept_or_cut_as_a_whole(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    long = {"e": "covered", "at": AT, "session": "s", "uids": [f"{number:08x}" for number in range(100_000)]}
+    new = {"e": "begun", "at": AT}
+    append_rows(ledger, [{"e": "installed", "at": AT, "since_ms": 1}, long])
+    whole = ledger.read_bytes()
+    ledger.write_bytes(whole[:-1])
+    append_rows(ledger, [new])
+    assert ledger.read_bytes().startswith(whole) and [row["e"] for row in read_ledger(ledger)][-1] == "begun"
+    ledger.write_bytes(whole[:-2])
+    append_rows(ledger, [new])
+    assert [row["e"] for row in read_ledger(ledger)] == ["installed", "begun"]
+
+
+def test_a_later_commit_with_the_same_rows_writes_them_again(places: Places) -> None:
+    rows = ({"e": "archived", "at": AT, "id": "OBS-20261130-001", "why": "old", "in": "x"},)
+    for _time in range(3):
+        file_away(places, Filing(rows=rows))
+    found = list(read_ledger(places.ledger, "archived"))
+    assert len(found) == len({row["commit"] for row in found}) == 3
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'{"e":"restored","id":"OBS-20260901-001","at":null}',
+        b'{"e":"restored","id":"OBS-20260901-001","at":"2026-99-99"}',
+        b'{"e":"restored","id":"OBS-20260901-001","at":"\xd9\xa2026-09-01"}',
+        b'{"e":"restored","id":"OBS-20260901-001"}',
+        b'{"e":"restored","id":5,"at":"2026-09-01"}',
+        b'{"e":"observed","id":"OBS-20260901-001","from":5}',
+        b'{"e":"observed","id":"OBS-20260901-001","from":"u1"}',
+        b'{"e":"observed","id":"OBS-20260901-001","from_ids":5}',
+        b'{"e":"observed","id":"OBS-20260901-001","importance":1e999}',
+        b'{"e":"observed","id":"OBS-20260901-001","importance":NaN}',
+        b'{"e":"observed","id":"OBS-20260901-001","importance":"high"}',
+        b'{"e":"observed","id":"OBS-20260901-001","line":["x"]}',
+        b'{"e":"archived","id":"OBS-20260901-001","in":7}',
+        b'{"e":"merged","id":"OBS-20260901-001","into":["OBS-20260901-002"]}',
+        b'{"e":"covered","session":"s","uids":[1]}',
+        b'{"e":"covered","session":["s"],"uids":["a"]}',
+        b'{"e":"installed","since_ms":true}',
+        b'{"e":["observed"],"id":"OBS-20260901-001"}',
+        b'{"e":"","id":"OBS-20260901-001"}',
+        b'{"id":"OBS-20260901-001"}',
+    ],
+)
+def test_a_row_that_has_something_else_in_it_than_ours_is_none(places: Places, row: bytes) -> None:
+    with open(places.ledger, "ab") as file:
+        file.write(row + b"\n")
+    assert row_in(row) is None
+    assert [one["e"] for one in read_ledger(places.ledger)] == ["installed"]
+    places.state.unlink()
+    assert load_state(places) == State(since_ms=1000)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'{"e":"observed","at":"2026-09-01T10:00:00Z","id":"OBS-20260901-001","importance":6.5,"from":[],"of_later":1}',
+        b'{"e":"restored","at":"","id":"","from":"archive/x.md"}',
+        b'{"e":"of a later edition","from":["x"],"at":"2026-09-01"}',
+    ],
+)
+def test_rows_of_other_editions_are_rows(row: bytes) -> None:
+    assert row_in(row) == json.loads(row)
+
+
+def test_an_id_has_no_digits_but_ours(places: Places) -> None:
+    wide = "OBS-\uff120261130-007"
+    with open(places.ledger, "ab") as file:
+        file.write(json.dumps({"e": "observed", "id": wide}).encode() + b"\n")
+    assert not is_observation_id(wide) and not is_observation_id("OBS-20261130-001\n")
+    assert next_ids("2026-11-30", 1, [wide, "OBS-20261130-001\n"]) == ["OBS-20261130-001"]
+    places.state.unlink()
+    assert load_state(places).highest == {}
+    assert not is_date("\uff12026-11-30")
+    (plain,) = [parse_line("- \uff10\uff19:05 Tea <!-- dc:importance=\u0663 -->")]
+    assert plain is not None and (plain.time, plain.importance) == ("", 5.0)
+    assert [entry.kind for entry in parse_log("Date: \u0662026-11-30")] == ["other"]
 
 
 def test_names_that_are_no_unicode_go_through_a_commit(places: Places) -> None:
@@ -534,7 +641,7 @@ def test_a_new_line_stands_below_the_date_that_it_carries_and_an_emptied_day_goe
         "Date: 2026-10-02\n\n- 🟡 09:05 Likes tea, green "
         f"<!-- dc:type=fact dc:importance=4 dc:date=2026-10-02 dc:id=OBS-20261002-002 -->\n{BOAT}\n"
     )
-    assert load_state(teas).highest == {"2026-10-02": 2}
+    assert load_state(teas).highest == {"2026-10-01": 1, "2026-10-02": 2}
     assert replay(teas) is False
 
 
@@ -615,7 +722,7 @@ def test_an_observers_commit_completes_a_reflection_that_was_cut_short(
     save_state(teas, load_state(teas)._replace(last_hash="changed meanwhile"))
     commit(teas, change(load_state(teas), addition("Has a cat")))
     assert "Likes tea, green" in log_of(teas) and "Has a cat" in log_of(teas)
-    assert load_state(teas).highest == {"2026-10-02": 2, "2026-11-30": 1}
+    assert load_state(teas).highest == {"2026-10-01": 1, "2026-10-02": 2, "2026-11-30": 1}
     assert len(list(read_archived((teas.reflections / "2026-11-30.md").read_text(encoding="utf-8")))) == 2
 
 
@@ -648,3 +755,79 @@ def test_a_state_of_before_reflections_is_read(places: Places) -> None:
         0,
         "",
     )
+
+
+# What a person does to the log ---------------------------------------------------------------------------------------
+
+MARK = "\ufeff"
+
+
+def test_an_entry_is_known_by_all_of_its_text() -> None:
+    long = "- 🟡 09:00 " + "word " * 2_000 + "end <!-- dc:type=event dc:importance=2 dc:date=2026-09-05 -->"
+    edited = long.replace("end <", "the code is blue <")
+    first, second = (parse_log(text)[0] for text in (long, edited))
+    assert first.observation == second.observation
+    assert key_of(first) != key_of(second)
+    assert key_of(first) == key_of(
+        parse_log(long.replace("importance=2", "importance=8").replace("🟡", "🔴"))[0]
+    )
+    assert redrafted(long + "\n", "", edited + "\n") == f"\nDate: 2026-09-05\n\n{edited}\n"
+    assert redrafted(long + "\n", long.replace("e=2", "e=1") + "\n", edited + "\n").count("blue") == 1
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_child"),
+    [
+        ("  <!-- call the dealer back -->", True),
+        ("  <!-- dc:type=fact, says Dr Petrov -->", True),
+        ("  <!-- see dc:id=OBS-20260901-001 -->", True),
+        ("  <!-- dc:type=fact dc:importance=4 -->", False),
+        ("<!--dc:type=fact-->", False),
+    ],
+)
+def test_a_comment_of_a_person_below_an_observation_is_a_child(comment: str, is_child: bool) -> None:
+    (plain,), (found,) = parse_log(TEA), parse_log(f"{TEA}\n{comment}")
+    assert (key_of(plain) != key_of(found)) is is_child
+    assert redrafted(TEA + "\n", "", f"{TEA}\n{comment}\n").count(comment.strip()) == is_child
+
+
+@pytest.mark.parametrize(
+    "first", [TEA, "Date: 2026-10-01", "# Observations Log", "- **Tea**: x [ref: a.md#b]", BOAT]
+)
+def test_a_mark_of_the_byte_order_is_not_there_for_readers(first: str) -> None:
+    text = f"{first}\n\n{GREEN}\n"
+    plain, marked = parse_log(text), parse_log(MARK + text)
+    assert "\n".join(entry.raw for entry in marked) == MARK + text
+    assert [entry[1:] for entry in marked] == [entry[1:] for entry in plain]
+    assert [key_of(entry) for entry in marked] == [key_of(entry) for entry in plain]
+    assert parse_line(MARK + first) == parse_line(first)
+    assert not is_bare_day(f"{MARK}Date: 2026-10-01 (my birthday)") and is_bare_day(f"{MARK}Date: 2026-10-01")
+
+
+def test_a_mark_that_an_editor_puts_in_front_stays_there() -> None:
+    base = f"# Observations Log\n\n{TEA}\n{GREEN}\n"
+    without_tea = base.replace(TEA + "\n", "")
+    assert redrafted(base, without_tea, MARK + base + "mine\n") == MARK + without_tea + "mine\n"
+    assert redrafted(MARK + base, MARK + without_tea, MARK + base + "mine\n") == MARK + without_tea + "mine\n"
+    assert redrafted(MARK + base, without_tea, base + "mine\n") == without_tea + "mine\n"
+    assert redrafted(f"{TEA}\n{GREEN}\n", f"{GREEN}\n", f"{MARK}{TEA}\n{GREEN}\n") == f"{MARK}{GREEN}\n"
+    assert redrafted(base, without_tea, MARK + without_tea) == MARK + without_tea
+
+
+def test_the_mark_stays_when_the_line_behind_it_leaves(teas: Places) -> None:
+    teas.observations.write_text(MARK + f"{TEA}\n{GREEN}\n", encoding="utf-8")
+    found = {entry.raw.lstrip(MARK): entry for entry in parse_log(log_of(teas)) if entry.observation}
+    commit_reflection(teas, reflection(Step((found[TEA],), "stale", "reflector")))
+    assert log_of(teas) == MARK + GREEN + "\n"
+    file_away(teas, Filing(log=(log_of(teas), "")))
+    assert log_of(teas) == MARK
+
+
+def test_a_provisional_line_behind_a_mark_is_unedited(places: Places) -> None:
+    commit(places, change(load_state(places), addition("Tea"), provisional=True))
+    line = log_of(places).splitlines()[-1]
+    places.observations.write_text(f"{MARK}{line}\n", encoding="utf-8")
+    waiting = {name: found.line for name, found in load_state(places).provisional.items()}
+    assert is_unedited(parse_log(log_of(places))[0], waiting)
+    commit(places, change(load_state(places), addition("Likes tea"), position=200))
+    assert " Tea " not in log_of(places) and log_of(places).startswith(MARK)

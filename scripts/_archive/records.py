@@ -55,7 +55,7 @@ class Record(NamedTuple):
     @property
     def source_ids(self) -> "tuple[str, ...]":
         """The observations that a chunk was made of."""
-        return tuple(re.findall(r"OBS-\d{8}-\d{3,9}", self.fields.get("Source ids", "")))
+        return tuple(re.findall(r"OBS-[0-9]{8}-[0-9]{3,9}", self.fields.get("Source ids", "")))
 
 
 def is_one_line(text: str) -> bool:

@@ -7,12 +7,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from _archive import OLD_ARCHIVES
 from _compat import parse_instant, stamp
 from _counting import many
 from _doctor.finding import FAIL, OK, UNKNOWN, WARN, Finding
 from _doctor.scene import Scene
 from _errors import RefusedError
 from _files import decode, is_there, read_bytes, read_lines
+from _ledger import row_in
 from _observations import count_words, estimate_tokens, is_date, parse_log
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ SHOWN = 5
 _BY_HAND = ("gone", "two_states", "live_unknown", "archive_unknown", "live_twice")
 _TWELVE_HOURS = re.compile(r"\b\d{1,2}:\d\d\s?[AP]\.?M\b", re.I)
 _DECISION = re.compile(r"\bdc:type=decision\b")
-OLD_ARCHIVES = ("archived-observations.md", "archive/archived-observations.md")
 
 
 def size(scene: Scene) -> Finding:
@@ -149,8 +150,13 @@ def _judged(scene: Scene, files: "Files", account: "Account", damaged: int) -> "
     accept = scene.command("dream_cycle.py", "account", "--accept")
     vanished = mend(files, iso(scene.run.now)).gone
     if vanished:
-        todo = f"restore a backup; or, if they were deleted on purpose: {accept}"
-        return FAIL, told, todo
+        lines = many(len(vanished), "line of the log is gone", "lines of the log are gone")
+        told += f"; {lines}: critical, or too much at once to be taken for meant"
+        return FAIL, told, f"restore a backup; or, if it was deleted on purpose: {accept}"
+    lost = sum(one.kind == "gone" and one.where in OLD_ARCHIVES for one in account.faults)
+    if lost:
+        told += f"; {many(lost, 'line is', 'lines are')} gone from the archive of another edition"
+        return FAIL, told, f"put that file back from a copy; or, if it was done on purpose: {accept}"
     ours = [
         one for one in account.faults if not (one.kind == "no_ledger" and fresh or _is_of_others(one, files))
     ]
@@ -169,13 +175,7 @@ def _is_of_others(fault: "Fault", files: "Files") -> bool:
 
 def damaged_rows(scene: Scene) -> int:
     """How many whole lines of the ledger are no rows."""
-    number = 0
-    for line in read_lines(scene.places.ledger):
-        try:
-            number += line.endswith(b"\n") and not isinstance(json.loads(line), dict)
-        except (ValueError, RecursionError):
-            number += line.endswith(b"\n")
-    return number
+    return sum(line.endswith(b"\n") and row_in(line) is None for line in read_lines(scene.places.ledger))
 
 
 def proposals(scene: Scene) -> Finding:

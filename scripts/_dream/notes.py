@@ -10,7 +10,7 @@ from _dream.lines import with_id
 from _dream.weight import CRITICAL_FROM, aged, lifetime
 from _ledger import is_observation_id
 from _observations import Entry, Observation, estimate_tokens, next_ids
-from _reflect.ahead import days_named
+from _reflect.ahead import comes_every_year, days_named
 from _reflect.items import Item, read_items
 from _reflect.protection import Moment, protection
 
@@ -110,6 +110,11 @@ def highest_in(names: "Iterable[str]") -> "dict[str, int]":
     return found
 
 
+def day_of(name: str) -> str:
+    """The day in an id ("2026-11-30"); "" for an id of another shape."""
+    return next(iter(highest_in([name])), "")
+
+
 def decayed_up_to(night: Night, item: Item) -> Observation:
     """The observation with what its type loses a day, up to today. A provisional line stays as it was written: the
     answer that replaces it knows it by its bytes."""
@@ -120,14 +125,15 @@ def decayed_up_to(night: Night, item: Item) -> Observation:
 
 
 def days_to_decay(observation: Observation, text: str, night: Night) -> int:
-    """Days since the last decay, or since it was said; 0 where nothing says when that was. What is about a day to come
-    does not fade before that day: `text` is all that it says."""
+    """Days since the last decay, since somebody asked it back, or else since it was said; 0 where nothing says when
+    that was. What is about a day to come does not fade before that day: `text` is all that it says."""
     since = observation.decayed or observation.date
     try:
         begin = date.fromisoformat(since)
+        begin = max(begin, date.fromisoformat(night.restored.get(observation.id) or since))
     except ValueError:
         return 0
-    if begin >= night.today:
+    if begin >= night.today or comes_every_year(text):
         return 0
     said = date.fromisoformat(observation.date) if observation.date else begin
     return max(0, (night.today - max([begin, *days_named(text, said)])).days)
@@ -145,9 +151,8 @@ def _age(item: Item, name: str, night: Night) -> "int | None":
     """Days since it was said; where it bears no date, since its id was given."""
     if item.age_days is not None or not item.observation.id:
         return item.age_days
-    given = next(iter(highest_in([name])), "")
     try:
-        return (night.today - date.fromisoformat(given)).days
+        return (night.today - date.fromisoformat(day_of(name))).days
     except ValueError:
         return None
 

@@ -13,9 +13,10 @@ from typing import Any
 from _archive import Chunk, read_reference
 from _dream.chunks import chunk_from
 from _dream.clusters import clusters_of
-from _dream.notes import Night, Note, read_notes
-from _dream.size import HOOKS_HEADING, without
+from _dream.notes import Night, Note, day_of, read_notes
+from _dream.size import HOOKS_HEADING, is_hooks_heading, without
 from _dream.verdict import ARCHIVE, CHUNK, KEEP, Verdict, judge
+from _dream.weight import IMPLICIT, confidence_of, impact
 from _likeness import fingerprint
 from _observations import Entry, estimate_tokens, parse_log
 
@@ -23,8 +24,9 @@ from _observations import Entry, estimate_tokens, parse_log
 HOOKS_SHARE, HOOKS_SHARE_WITH_ROOM = 0.1, 0.25
 HOOK_TOKENS = 40  # of one hook line, about
 # New hook lines take what there is room for, as long as the log gets smaller by this share, which a rehearsed night
-# must reach before a real one (SPEC 12); where that cannot be, half of what left.
-LEAST_REDUCTION, NEW_HOOKS_SHARE = 0.1, 0.5
+# must reach before a real one (SPEC 12); where that cannot be, half of what left. In a log that takes less than a
+# quarter of its room, and of which so little left that the share is out of reach, as much as left.
+LEAST_REDUCTION, NEW_HOOKS_SHARE, SMALL_SHARE = 0.1, 0.5, 0.25
 MAX_CHUNKS = 12
 
 
@@ -120,7 +122,8 @@ def plan(
     lines = len({fingerprint(found.note.text) for found in verdicts if found.what == ARCHIVE}) + 2 * len(
         chunks
     )
-    wanted += min(HOOK_TOKENS * lines, most_new_hooks(_leaving(verdicts), before, rest + wanted))
+    most = most_new_hooks(_leaving(verdicts), before, rest + wanted, night.token_target)
+    wanted += min(HOOK_TOKENS * lines, most)
     room = room_for_hooks(rest, night.token_target)
     after = rest + min(wanted, room)
     held = _held_by(verdicts, entries, rest) if after > night.token_target else {}
@@ -133,10 +136,12 @@ def hooked_id(entry: Entry) -> str:
     return found.id if found else ""
 
 
-def most_new_hooks(leaving: int, before: int, rest: int) -> int:
+def most_new_hooks(leaving: int, before: int, rest: int, target: int) -> int:
     """Tokens that new hook lines may take, for what left and took `leaving` of the `before` that the log had; `rest`
     are those of the log without them."""
-    return max(int(NEW_HOOKS_SHARE * leaving), int((1 - LEAST_REDUCTION) * before) - rest)
+    is_small = before <= SMALL_SHARE * target and leaving < LEAST_REDUCTION * before
+    share = 1.0 if is_small else NEW_HOOKS_SHARE
+    return max(int(share * leaving), int((1 - LEAST_REDUCTION) * before) - rest)
 
 
 def _leaving(verdicts: "Sequence[Verdict]") -> int:
@@ -195,7 +200,7 @@ def _down_to_target(
 
 def _tokens_without(entries: "Sequence[Entry]", gone: "Sequence[int]") -> int:
     """The size of the log without entries, and with the heading of the hook lines where some go and it has none."""
-    has_heading = any(entry.raw.strip() == HOOKS_HEADING for entry in entries)
+    has_heading = any(map(is_hooks_heading, entries))
     return estimate_tokens(
         without(entries, gone) + ("" if has_heading or not gone else f"\n{HOOKS_HEADING}\n\n")
     )
@@ -217,11 +222,15 @@ def _held_by(verdicts: "Sequence[Verdict]", entries: "Sequence[Entry]", rest: in
 
 def _as_json(found: Verdict) -> "dict[str, Any]":
     note = found.note
+    sure = confidence_of(note.observation)
     return {
         "id": note.id,
         "has_id": bool(note.item.observation.id),
         "type": note.observation.type,
         "age_days": note.age_days,
+        "original_date": note.observation.date or day_of(note.id),
+        "impact": impact(note.importance)[0],
+        "confidence": IMPLICIT if sure is None else sure,
         "importance": note.written_importance,
         "importance_now": note.importance,
         "ttl": "never" if note.lifetime == float("inf") else note.lifetime,

@@ -32,9 +32,10 @@ _BANDS = (
     ("minimal", 0.0, 0),
 )
 # What a source is worth where the line names no confidence: the middle of its range.
+IMPLICIT = 0.8  # what a conversation says without being asked, which is where most lines come from
 _SOURCES: Mapping[str, float] = {
     "explicit": 0.95,
-    "implicit": 0.8,
+    "implicit": IMPLICIT,
     "inference": 0.6,
     "weak": 0.4,
     "uncertain": 0.2,

@@ -15,9 +15,10 @@ from typing import Callable
 from _archive import read_reference
 from _dream import age_log
 from _dream.notes import Night
-from _dream.size import HOOKS_HEADING
+from _dream.size import is_hooks_heading
 from _dream_files.wording import hook_text_problem
 from _gate.recorded import Recorded
+from _ledger import is_observation_id
 from _observations import Entry, Observation, count_words, parse_log
 from _reflect.answer import Proposal
 from _reflect.gate import judge_proposals
@@ -103,12 +104,13 @@ def _judge_new(
     if observation is not None and sources:
         new = _merged(entry, observation, sources, by_id)
         if isinstance(new, str):
-            told.problems.append(f"line {line}: it cannot stand for {', '.join(sources[:8])} ({new})")
+            named = ", ".join(filter(is_observation_id, sources[:8])) or "what it names"
+            told.problems.append(f"line {line}: it cannot stand for {named} ({new})")
         else:
             told.merged[position] = (new, sources)
     elif observation is not None and observation.id in by_id:
         told.problems.append(f"line {line}: {observation.id} has another text than in the log")
-    elif entry.raw.strip() != HOOKS_HEADING:
+    elif not is_hooks_heading(entry):
         told.problems.append(f"line {line}: it is not from the log")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,15 +23,18 @@ from _cli import Result
 from _dream.notes import Note, read_notes
 from _dream_files import kept
 from _dream_files.desk import SHELVES, Desk, inside, is_name
-from _dream_files.payload import check, read_payload
+from _dream_files.payload import Inspection, inspect, read_payload
+from _dream_files.phrases import phrases_for, synonyms_of
 from _dream_files.rehearsal import rehearse, rehearsed
-from _dream_files.wording import finding_problem, topic_problem
-from _errors import RefusedError
+from _dream_files.wording import finding_problems, topic_problem, untold_sources
 from _files import decode, read_bytes
 from _gate import mask_secrets
+from _hooks import Synonyms
 from _likeness import features, fingerprint, says_the_same
-from _observations import Entry, children_of, is_date, parse_log, tidy
+from _observations import Entry, children_of, parse_log, text_of, tidy
 from _state import Filing, file_away, key_of
+
+_LEAVE_OUT = "leave these out, or copy them from `plan`"
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def is_copy(record: Record, entry: Entry) -> bool:
     kept_entry = record.entry
     if kept_entry is not None:
         return key_of(kept_entry)[3:] == key_of(entry)[3:]
-    says = [entry.observation.text if entry.observation else entry.raw, *children_of(entry)]
+    says = [text_of(entry) or entry.raw, *children_of(entry)]
     return all(fingerprint(line) in fingerprint(record.text) for line in says)
 
 
@@ -94,62 +97,73 @@ def reference(desk: Desk, path: Path, name: str) -> str:
 def archive(desk: Desk, file: str, given: "str | None") -> Result:
     """Append the items of the payload that the archive does not hold yet, each as it stands in the log."""
     path = desk.file_for("archive", file)
-    payload = read_payload(given)
-    payload = check(
-        {"items": payload} if isinstance(payload, list) else payload,
-        "archive",
-        "phase_2" if desk.config.dream_phase > 1 else "",
-    )
+    payload, phase = read_payload(given), desk.config.dream_phase
+    payload = {"items": payload} if isinstance(payload, list) else payload
+    found = inspect(payload, "archive", "phase_2" if phase > 1 else "")
     with desk.holding_memory():
         live = {note.id: note for note in read_notes(desk.log(), desk.night())}
         there = archived(desk, "archive", {name: note.entry for name, note in live.items()})
-        items = _once_each(payload["items"])
         there = {
             name: filed for name, filed in there.items() if not _is_outdated(filed, live.get(name), path)
         }
-        refuse_any(_problem_of(item, live, there) for item in items)
-        new = [item for item in items if item["id"] not in there]
-        text = "".join(_render(desk, item, live[item["id"]]) for item in new)
+        found.refusals += _problems_of_items(found.entries("items"), live, there)
+        items = {item["id"]: item for item in found.passed(_LEAVE_OUT)["items"]}
+        new = [item for name, item in items.items() if name not in there]
+        table = synonyms_of(desk) if new else Synonyms()
+        phrases = {
+            item["id"]: phrases_for(live[item["id"]], item.get("hooks", ()), phase, table) for item in new
+        }
+        text = "".join(_render(desk, item, live[item["id"]], phrases[item["id"]].texts) for item in new)
         if new and not desk.pretends:
             file_text(desk, path, text)
     rehearse(
         desk,
-        archived={item["id"]: live[item["id"]].written_importance for item in new},
-        hooks={item["id"]: list(filter(None, map(plain, item.get("hooks", ())))) for item in new},
+        archived={name: live[name].written_importance for name in phrases},
+        hooks={name: list(one.texts) for name, one in phrases.items()},
     )
-    places = {item["id"]: there[item["id"]].path if item["id"] in there else path for item in items}
+    counts = {
+        "hooks_added": sum(one.added for one in phrases.values()),
+        "hooks_left_out": sum(one.left_out for one in phrases.values()),
+    }
     return done(
-        desk, path, len(new), len(items), {name: reference(desk, at, name) for name, at in places.items()}
+        desk, path, len(new), {name: there[name].path if name in there else path for name in items}, counts
     )
 
 
-def _once_each(items: "list[dict[str, Any]]") -> "list[dict[str, Any]]":
-    """The items without those that stand twice in the payload in the same words."""
-    found: "dict[str, dict[str, Any]]" = {}
-    for item in items:
-        if found.setdefault(item["id"], item)["full_text"] != item["full_text"]:
-            raise RefusedError(
-                f"{item['id']} stands twice in the payload with different texts", "send it once"
-            )
-    return list(found.values())
+def _problems_of_items(
+    entries: "Iterable[tuple[str, Any]]", live: "dict[str, Note]", there: "dict[str, Filed]"
+) -> "Iterator[tuple[str, str]]":
+    """(path, why) for all that keeps items from being archived; of each, what fits the schema is judged."""
+    texts: "dict[str, str]" = {}
+    for path, item in entries:
+        name, text = item.get("id"), item.get("full_text")
+        if name is None:
+            continue
+        if text is not None and texts.setdefault(name, text) != text:
+            yield path, f"{name} stands twice in the payload with different texts"
+        yield from ((path, problem) for problem in _problems_of(name, text, live, there))
 
 
-def _problem_of(item: "dict[str, Any]", live: "dict[str, Note]", there: "dict[str, Filed]") -> str:
-    """Why an item cannot be archived, "" when it can be or is."""
-    name, filed, note = item["id"], there.get(item["id"]), live.get(item["id"])
+def _problems_of(
+    name: str, text: "str | None", live: "dict[str, Note]", there: "dict[str, Filed]"
+) -> "Iterator[str]":
+    """Why an item cannot be archived; nothing when it can be or is. `text` is None where it does not fit the schema."""
+    filed, note = there.get(name), live.get(name)
     if filed is not None:
-        if note is not None and not is_copy(filed.record, note.entry):
-            return f"{name} was archived today with a different text: it has to stay until tomorrow"
         entry = filed.record.entry
         says = entry.observation.text if entry and entry.observation else filed.record.text
-        return "" if _is_text_of(item["full_text"], says) else f"{name} is archived with a different text"
+        if note is not None and not is_copy(filed.record, note.entry):
+            yield f"{name} was archived today with a different text: it has to stay until tomorrow"
+        elif text is not None and not _is_text_of(text, says):
+            yield f"{name} is archived with a different text"
+        return
     if note is None:
-        return f"{name} is not in the log"
+        yield f"{name} is not in the log"
+        return
     if note.protected:
-        return f"{name} must stay: {note.protected}"
-    if not _is_text_of(item["full_text"], note.item.observation.text):
-        return f"{name} has a different text in the log"
-    return ""
+        yield f"{name} must stay: {note.protected}"
+    if text is not None and not _is_text_of(text, note.item.observation.text):
+        yield f"{name} has a different text in the log"
 
 
 def _is_outdated(filed: Filed, note: "Note | None", path: Path) -> bool:
@@ -165,15 +179,7 @@ def _is_text_of(given: str, text: str) -> bool:
     return says_the_same(features(tidy(given)), features(text))
 
 
-def refuse_any(problems: "Iterable[str]") -> None:
-    """Raise RefusedError naming all problems when there are any."""
-    found = [problem for problem in problems if problem]
-    if found:
-        more = f" and {len(found) - 20} more" if len(found) > 20 else ""
-        raise RefusedError("; ".join(found[:20]) + more, "leave these out, or copy them from `plan`")
-
-
-def _render(desk: Desk, item: "dict[str, Any]", note: Note) -> str:
+def _render(desk: Desk, item: "dict[str, Any]", note: Note, phrases: "tuple[str, ...]") -> str:
     """The item as it goes into the file: text, weight, day and type are those of the log, not of the payload."""
     observation, later = note.item.observation, desk.config.dream_phase > 1
     archived_one = ArchivedObservation(
@@ -185,7 +191,7 @@ def _render(desk: Desk, item: "dict[str, Any]", note: Note) -> str:
         desk.today if later else "",
         observation.type if later else "",
         f"{item['confidence']:g}" if later else "",
-        tuple(filter(None, map(plain, item.get("hooks", ())))),
+        phrases,
     )
     return render_observations([archived_one])
 
@@ -201,10 +207,17 @@ def file_text(desk: Desk, path: Path, text: str) -> None:
     file_away(desk.places, Filing({path.relative_to(desk.memory).as_posix(): block_for(path, text)}))
 
 
-def done(desk: Desk, path: Path, new: int, all_of_them: int, references: "dict[str, str]") -> Result:
-    """What archive and chunk tell."""
+def done(
+    desk: Desk,
+    path: Path,
+    new: int,
+    places: "Mapping[str, Path]",
+    counts: "Mapping[str, int]" = MappingProxyType({}),
+) -> Result:
+    """What archive and chunk tell; `places` are the files in which the items lie now."""
     reason = desk.pretends or ("archived" if new else "already_there")
-    facts = {"path": desk.shown(path), "written": new, "already_there": all_of_them - new}
+    facts = {"path": desk.shown(path), "written": new, "already_there": len(places) - new, **counts}
+    references = {name: reference(desk, at, name) for name, at in places.items()}
     return Result("ok", reason, {**facts, "references": references})
 
 
@@ -217,51 +230,87 @@ def chunk(desk: Desk, file: str, given: "str | None") -> Result:
     payload = read_payload(given)
     if isinstance(payload, dict) and "chunks" not in payload:
         payload = [payload]
-    payload = check({"chunks": payload} if isinstance(payload, list) else payload, "chunk")
+    found = inspect({"chunks": payload} if isinstance(payload, list) else payload, "chunk")
     with desk.holding_memory():
-        there, sources = archived(desk, "chunk"), archived(desk)
+        sources = archived(desk)
         live = {note.id: note for note in read_notes(desk.log(), desk.night())}
-        chunks: "list[dict[str, Any]]" = payload["chunks"]
-        phrases = phrases_of(desk, sources)
-        refuse_any(_problem_of_chunk(one, live, sources, there, phrases) for one in chunks)
-        new = [one for one in {one["id"]: one for one in chunks}.values() if one["id"] not in there]
+        shelves = _Shelves(live, sources, archived(desk, "chunk"), phrases_of(desk, sources))
+        found.refusals += _problems_of_chunks(found, shelves)
+        chunks = {one["id"]: one for one in found.passed(_LEAVE_OUT)["chunks"]}
+        there = shelves.chunks
+        new = [one for name, one in chunks.items() if name not in there]
         text = "".join(_render_chunk(desk, one, sources) for one in new)
         if new and not desk.pretends:
             file_text(desk, path, text)
     rehearse(desk, chunked={name: one["id"] for one in new for name in one["source_ids"]})
-    places = {one["id"]: there[one["id"]].path if one["id"] in there else path for one in chunks}
-    return done(
-        desk, path, len(new), len(chunks), {name: reference(desk, at, name) for name, at in places.items()}
-    )
+    return done(desk, path, len(new), {name: there[name].path if name in there else path for name in chunks})
 
 
-def _problem_of_chunk(
-    one: "dict[str, Any]",
-    live: "dict[str, Note]",
-    sources: "dict[str, Filed]",
-    there: "dict[str, Filed]",
-    phrases: "Mapping[str, tuple[str, ...]]",
-) -> str:
-    """Why a chunk cannot be written, "" when it can be or is."""
-    name, filed, finding = one["id"], there.get(one["id"]), plain(one["finding"])
+@dataclass(frozen=True)
+class _Shelves:
+    """What chunks are judged by: the log, the archives of observations and of chunks, and search phrases by id."""
+
+    live: "Mapping[str, Note]"
+    sources: "Mapping[str, Filed]"
+    chunks: "Mapping[str, Filed]"
+    phrases: "Mapping[str, tuple[str, ...]]"
+
+    def says(self, name: str) -> str:
+        """The text of a source that is there."""
+        return self.live[name].text if name in self.live else _said(self.sources[name].record)
+
+
+def _problems_of_chunks(found: Inspection, shelves: _Shelves) -> "Iterator[tuple[str, str]]":
+    """(path, why) for all that keeps chunks from being written; of each, what fits the schema is judged."""
+    known: "dict[str, Any]" = {}
+    for path, one in found.entries("chunks"):
+        name = one.get("id", path)
+        if known.setdefault(name, one) != one:
+            yield path, f"{name} stands twice in the payload with different findings"
+        is_cut = any(fault.startswith(f"{path}.source_ids") for fault, _problem in found.faults)
+        yield from ((path, f"{name}: {problem}") for problem in _problems_of_chunk(one, shelves, is_cut))
+
+
+def _problems_of_chunk(one: "Mapping[str, Any]", shelves: _Shelves, is_cut: bool) -> "Iterator[str]":
+    """Why a chunk cannot be written; nothing when it can be or is. `is_cut`: not all of its sources can be read."""
+    filed, names = shelves.chunks.get(one.get("id", "")), one.get("source_ids", [])
     if filed is not None:
-        same = filed.record.text == finding and set(filed.record.source_ids) == set(one["source_ids"])
-        return "" if same else f"{name} is there with other sources or another finding"
-    if not (is_date(one["date_range_start"]) and one["date_range_start"] <= one["date_range_end"]):
-        return f"{name}: its date range ends before it begins"
-    unknown = [source for source in one["source_ids"] if source not in live and source not in sources]
+        same = plain(one.get("finding", filed.record.text)) == filed.record.text
+        if not same or (not is_cut and set(names) != set(filed.record.source_ids)):
+            yield "it is there with other sources or another finding"
+        return
+    first, last = one.get("date_range_start"), one.get("date_range_end")
+    if first and last and first > last:
+        yield "its date range ends before it begins"
+    unknown = [name for name in names if name not in shelves.live and name not in shelves.sources]
     if unknown:
-        return f"{name}: neither the log nor the archive has {', '.join(unknown[:10])}"
-    fixed = [source for source in one["source_ids"] if source in live and _stays(live[source])]
+        yield f"neither the log nor the archive has {', '.join(unknown)}"
+    fixed = [name for name in names if name in shelves.live and _stays(shelves.live[name])]
     if fixed:
-        return f"{name}: these must stay as they are: {', '.join(fixed[:10])}"
-    texts = [live[x].text if x in live else _said(sources[x].record) for x in one["source_ids"]]
-    invented = finding_problem(finding, texts, [one["date_range_start"], one["date_range_end"]])
+        yield f"these must stay as they are: {', '.join(fixed)}"
+    there = [name for name in names if name not in unknown]
+    if is_cut or unknown:  # what a source says that was meant is no invention
+        yield from _invented(one, [*there, *shelves.live], "the log or its sources", shelves)
+    else:
+        yield from _invented(one, there, "its sources", shelves)
+        untold = untold_sources(plain(one.get("finding", "")), [shelves.says(name) for name in there])
+        if "finding" in one and untold:
+            yield f"its finding does not tell what these say: {', '.join(there[place] for place in untold)}"
+
+
+def _invented(
+    one: "Mapping[str, Any]", names: "Sequence[str]", them: str, shelves: _Shelves
+) -> "Iterator[str]":
+    """What a chunk says that none of the observations with these ids says; `them` is what to call those."""
+    texts = [shelves.says(name) for name in names]
+    days = [one[name] for name in ("date_range_start", "date_range_end") if name in one]
+    invented = ", ".join(finding_problems(plain(one.get("finding", "")), texts, days))
     if invented:
-        return f"{name}: its finding is not in its sources ({invented})"
-    known = [phrase for source in one["source_ids"] for phrase in phrases.get(source, ())]
-    strange = topic_problem(plain(one["topic"]), texts, known)
-    return f"{name}: its topic is not in its sources ({strange})" if strange else ""
+        yield f"its finding is not in {them} ({invented})"
+    known = [phrase for name in names for phrase in shelves.phrases.get(name, ())]
+    strange = topic_problem(plain(one.get("topic", "")), texts, known)
+    if strange:
+        yield f"its topic is not in {them} ({strange})"
 
 
 def phrases_of(desk: Desk, sources: "Mapping[str, Filed]") -> "dict[str, tuple[str, ...]]":

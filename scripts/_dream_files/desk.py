@@ -20,7 +20,7 @@ from _observations import is_date
 from _state import Places, load_state, replay
 
 ROLLBACK = "rollback"  # in the ledger: a line came back because the whole night was undone
-_DAY_FILE = r"\d{4}-\d{2}-\d{2}\.md"
+_DAY_FILE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md"
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ SHELVES = {
     "chunk": Shelf(("memory", "archive", "chunks"), _DAY_FILE, "2026-11-30.md"),
     "write-log": Shelf(("memory", "dream-logs"), _DAY_FILE, "2026-11-30.md"),
     "write-metrics": Shelf(
-        ("research", "dream-cycle-metrics", "daily"), r"\d{4}-\d{2}-\d{2}\.json", "2026-11-30.json"
+        ("research", "dream-cycle-metrics", "daily"), r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.json", "2026-11-30.json"
     ),
     "write-staging": Shelf(
         ("memory", "dream-staging"),
-        r"\d{8}-\d{6}-(?:fact|preference|goal|habit|rule)\.md",
+        r"[0-9]{8}-[0-9]{6}-(?:fact|preference|goal|habit|rule)\.md",
         "20261130-033000-habit.md",
     ),
     "update-observations": Shelf(
@@ -77,12 +77,14 @@ class Desk:
 
     @contextmanager
     def holding_memory(self) -> Iterator[None]:
-        """Hold the memory lock, with whatever a killed run left finished. A dry run locks and finishes nothing."""
+        """Hold the memory lock, with whatever a killed run left finished. A dry run locks nothing, and neither does it
+        finish anything, nor does read-only mode: that would change memory."""
         if self.run.dry_run:
             yield
             return
         with self.places.memory():
-            replay(self.places)
+            if not self.pretends:
+                replay(self.places)
             yield
 
     def log(self) -> str:
@@ -116,7 +118,9 @@ class Desk:
         folder, parts = "/".join(shelf.folder), tuple(given.split("/"))
         hint = f"{command} takes a path such as {folder}/{shelf.example}, relative to the workspace"
         if "\0" in given or parts[:-1] != shelf.folder or not is_name(shelf, parts[-1]):
-            raise RefusedError(f"{command} may not use the path {given[:200]!r}", hint)
+            # What is no path may be what somebody said, and an error stands in the log.
+            what = repr(given) if re.fullmatch(r"[\w./\\-]{1,120}", given, re.ASCII) else "that was given"
+            raise RefusedError(f"{command} may not use the path {what}", hint)
         top = self.memory if parts[0] == "memory" else self.config.workspace / parts[0]
         inside(top, parts[1:], hint)
         return top.joinpath(*parts[1:])
@@ -141,7 +145,10 @@ def is_name(shelf: Shelf, name: str) -> bool:
 
 
 def inside(top: Path, parts: "tuple[str, ...]", hint: str = "") -> None:
-    """Raise RefusedError when anything on the way from `top` down is a symbolic link, or no plain file at its end."""
+    """Raise RefusedError when anything on the way from `top` down is a symbolic link, or no plain file at its end. The
+    memory folder itself may be a link to a folder: people keep theirs where it is synchronized. `research` may not."""
+    if top.is_symlink() and (top.name == SHELVES["write-metrics"].folder[0] or not top.is_dir()):
+        raise RefusedError(f"{top} is a symbolic link: nothing was read or written", hint)
     path = top
     for number, part in enumerate(parts, start=1):
         path = path / part

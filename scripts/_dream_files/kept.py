@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from _compat import sha256_hex
-from _dream_files.desk import Desk
+from _dream_files.desk import SHELVES, Desk, is_name
 from _errors import DAMAGED, RefusedError, StorageError
 from _files import private_folder, read_bytes, remove_folder, replace_file
 from _memory import iso
@@ -24,7 +24,9 @@ FOLDER = ".dream-backups"
 OPEN, VALID, UNDONE, SUPERSEDED, REHEARSED = "open", "valid", "undone", "superseded", "rehearsed"
 NIGHTS_KEPT = 7
 LOG = "observations.md"
-_RUN = re.compile(r"\d{8}-\d{6}(?:-\d+)?")
+_RUN = re.compile(r"\d{8}-\d{6}(?:-\d+)?", re.ASCII)
+_MANIFEST = "manifest.json"
+_FOLDERS = frozenset(f"archive/{name}" for name in ("observations", "chunks", "reflections"))
 
 
 @dataclass(frozen=True)
@@ -69,28 +71,40 @@ class Snapshot:
 
 
 def snapshots(desk: Desk) -> "list[Snapshot]":
-    """All nights that are kept, in the order in which they began. One without a whole manifest was cut off before
-    anything changed."""
-    folder = desk.memory / FOLDER
-    if not folder.is_dir():
-        return []
-    found = [_read(path) for path in sorted(folder.iterdir()) if _RUN.fullmatch(path.name) and _is_ours(path)]
+    """All nights that are kept, in the order in which they began. One without a manifest was cut off before anything
+    changed; one with a damaged manifest is told by `damaged`."""
+    found = [_read(path) for path in _folders(desk)]
     return sorted(filter(None, found), key=lambda night: (night.number, night.name))
 
 
-def _is_ours(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+def damaged(desk: Desk) -> "list[Path]":
+    """The manifests that do not say what a night kept, or name files that none keeps, in the order of their names."""
+    return [path / _MANIFEST for path in _folders(desk) if (path / _MANIFEST).exists() and not _read(path)]
+
+
+def _folders(desk: Desk) -> "list[Path]":
+    folder = desk.memory / FOLDER
+    there = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in there if _RUN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
 
 def _read(folder: Path) -> Optional[Snapshot]:
     try:
-        found = json.loads(read_bytes(folder / "manifest.json") or b"")
+        found = json.loads(read_bytes(folder / _MANIFEST) or b"")
         files = {str(k): (int(v["size"]), str(v["sha256"])) if v else None for k, v in found["files"].items()}
+        if LOG not in files or not all(map(_may_be_kept, files)):
+            return None
         status, number = str(found["status"]), int(found.get("number", 0))
         is_rehearsal = bool(found.get("read_only", status == REHEARSED))
         return Snapshot(folder, str(found["at"]), str(found["day"]), status, files, number, is_rehearsal)
     except DAMAGED:
         return None
+
+
+def _may_be_kept(name: str) -> bool:
+    """Whether a night can have kept a file of that name: a rollback writes and removes what a manifest names."""
+    folder, _, file = name.rpartition("/")
+    return name == LOG or (folder in _FOLDERS and is_name(SHELVES["archive"], file))
 
 
 def save(night: Snapshot) -> Snapshot:
@@ -108,8 +122,8 @@ def save(night: Snapshot) -> Snapshot:
         "files": files,
     }
     new = json.dumps(told, indent=1).encode()
-    if new != read_bytes(night.folder / "manifest.json"):
-        replace_file(night.folder / "manifest.json", new)
+    if new != read_bytes(night.folder / _MANIFEST):
+        replace_file(night.folder / _MANIFEST, new)
     return night
 
 
@@ -140,7 +154,7 @@ def _new_folder(desk: Desk) -> Path:
     """The folder of a night that begins now, named by the person's time."""
     moment = f"{desk.run.now.astimezone(desk.config.zone):%Y%m%d-%H%M%S}"
     folder, number = desk.memory / FOLDER / moment, 1
-    while folder.exists() and _read(folder) is not None:
+    while (folder / _MANIFEST).exists():
         number += 1
         folder = desk.memory / FOLDER / f"{moment}-{number}"
     private_folder(folder)

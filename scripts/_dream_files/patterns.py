@@ -1,32 +1,37 @@
 """patterns: what comes back again and again in the observations, as proposals for a person to decide on.
 
 Deterministic, without a model: observations that share words on three or more separate days. The proposed text is the
-words of one of them, never a text made up from several.
+words of one of them, never a text made up from several; only a number in which they differ is told as a range.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from math import log
 from pathlib import Path
 
 from _cli import Result
 from _dream_files.desk import Desk
-from _dream_files.staging import said_on, stage, staging_folder
+from _dream_files.figures import in_general, settled
+from _dream_files.staging import known_as, said_on, stage, staging_folder
 from _gate.notes import problem_with
 from _gate.wording import stems
 from _observations import Observation
-from _staging import WAITING, Evidence, Proposal, same_as, staged
+from _staging import (
+    MIN_DAYS,
+    MIN_ENTRIES,
+    WAITING,
+    Evidence,
+    Proposal,
+    confidence_carried,
+    is_capability,
+    staged,
+)
 
 LOOK_BACK_DAYS = 60
-MIN_ENTRIES, MIN_DAYS = 3, 3
-MEDIUM_ENTRIES, MEDIUM_DAYS = 4, 14
-HIGH_ENTRIES, HIGH_DAYS = 7, 7
-CAPABILITY_DAYS = 14
 MAX_WAITING, MAX_EVIDENCE = 10, 10
 # Two entries are about one thing when they share two words and this part of what the words of one of them weigh: a
 # word weighs the more the fewer entries have it.
@@ -40,11 +45,6 @@ _TARGETS: "Mapping[str, str]" = {
 }
 # What somebody does again and again is a habit, whatever each time was noted as.
 _AS = {"event": "habit", "context": "fact"}
-_CAPABILITY = re.compile(
-    r"\b(?:models?|llms?|gpt|claude|gemini|llama|qwen|deepseek|mistral|nemotron|context window|tokens?|tool calls?|"
-    r"agents?|assistants?|api)\b",
-    re.I,
-)
 
 
 @dataclass(frozen=True)
@@ -58,27 +58,10 @@ class Theme:
         return sorted({one.date for one in self.observations})
 
     @property
-    def span_days(self) -> int:
-        """From the first day to the last, both counted."""
-        return (date.fromisoformat(self.days[-1]) - date.fromisoformat(self.days[0])).days + 1
-
-    @property
     def confidence(self) -> str:
-        """ "low" for 3 in 3 days, "medium" for 4 to 6 within 14 days, "high" for 7 or more over 7 days or more. What a
-        model can do stays "low" until there are 14 days of evidence."""
-        number = len(self.observations)
-        if self.is_capability and self.span_days < CAPABILITY_DAYS:
-            return "low"
-        if number >= HIGH_ENTRIES and self.span_days >= HIGH_DAYS:
-            return "high"
-        if number >= HIGH_ENTRIES or (number >= MEDIUM_ENTRIES and self.span_days <= MEDIUM_DAYS):
-            return "medium"
-        return "low"
-
-    @property
-    def is_capability(self) -> bool:
-        return sum(bool(_CAPABILITY.search(one.text)) for one in self.observations) * 2 > len(
-            self.observations
+        """What so many observations on these days carry."""
+        return confidence_carried(
+            [one.date for one in self.observations], is_capability([one.text for one in self.observations])
         )
 
     @property
@@ -99,7 +82,7 @@ def patterns(desk: Desk) -> Result:
         for theme in found:
             proposal = proposal_of(theme, f"{moment:%Y-%m-%d %H:%M}")
             path = free_path(desk, moment, proposal.type)
-            if waiting >= MAX_WAITING and same_as(proposal, staged(staging_folder(desk))) is None:
+            if waiting >= MAX_WAITING and not known_as(desk, proposal):
                 counts["left_for_later"] += 1
                 continue
             reason = stage(desk, path, proposal)
@@ -162,23 +145,32 @@ def _groups(words: "Sequence[frozenset[str]]") -> "list[tuple[int, ...]]":
 
 
 def proposal_of(theme: Theme, at: str) -> Proposal:
-    """A theme as a proposal. Its text is the observation that says most of what the others say."""
-    words = [stems(one.text) for one in theme.observations]
-    often = Counter(word for found in words for word in found)
-
-    def weight(place: int) -> "tuple[float, int]":
-        return sum(often[word] for word in words[place]) / (3 + len(words[place])), place
-
-    best = max(range(len(words)), key=weight)
-    stands = theme.observations[best]
+    """A theme as a proposal."""
+    says = _general_text([one.text for one in theme.observations])
     count, days = len(theme.observations), len(theme.days)
     return Proposal(
         at,
         theme.type,
         _TARGETS[theme.type],
         theme.confidence,
-        f"{stands.text} ({count} times on {days} days, {theme.days[0]} to {theme.days[-1]})",
-        f"- {stands.text}",
+        f"{says} ({count} times on {days} days, {theme.days[0]} to {theme.days[-1]})",
+        f"- {says}",
         tuple(Evidence(one.date, one.text, one.id) for one in theme.observations[-MAX_EVIDENCE:]),
         ", ".join(one.id for one in theme.observations if one.id) or str(count),
+    )
+
+
+def _general_text(texts: "Sequence[str]") -> str:
+    """The text that says most of what the others say: one without a number in which they differ, if there is one."""
+    words = [stems(text) for text in texts]
+    often = Counter(word for found in words for word in found)
+
+    def weight(place: int) -> "tuple[float, int]":
+        return sum(often[word] for word in words[place]) / (3 + len(words[place])), place
+
+    places = settled(texts)
+    return (
+        texts[max(places, key=weight)]
+        if places
+        else in_general(texts[max(range(len(texts)), key=weight)], texts)
     )

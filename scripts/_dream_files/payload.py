@@ -1,19 +1,21 @@
 """JSON payloads: read, checked against a schema, and every fault named at once.
 
-What a fault says is made from the schema alone: a payload holds what people said, and results do not repeat that.
+What a fault says is made from the schema, or of ids and figures: a payload holds what people said, and results do not
+repeat that.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional
 
 import _cli
 from _counting import many
-from _errors import ConfigError, MissingPackage, PayloadError
+from _errors import ConfigError, MissingPackage, PayloadError, RefusedError
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -74,11 +76,63 @@ def load_schema(name: str) -> "dict[str, Any]":
     return dict(found)
 
 
-def check(payload: object, name: str, part: str = "") -> "dict[str, Any]":
-    """The payload, when it fits the schema (and the `part` of it in "$defs" that holds besides).
+# What is wrong with a list or an object as a whole: its parts may be right all the same.
+_OF_THE_WHOLE = ("required", "minItems", "maxItems", "uniqueItems")
 
-    Raises PayloadError with every fault.
-    """
+
+@dataclass
+class Inspection:
+    """A payload, and all that is wrong with it so far: the `faults` in it, and the `refusals` of what memory does not
+    allow, both as (path, problem). `broken` are the paths of what does not fit the schema."""
+
+    value: object
+    faults: "set[tuple[str, str]]" = field(default_factory=set)
+    refusals: "list[tuple[str, str]]" = field(default_factory=list)
+    broken: "set[str]" = field(default_factory=set)
+
+    def fields(self) -> "dict[str, Any]":
+        """What of the payload fits the schema."""
+        found = self._sound(self.value, "")
+        return found if isinstance(found, dict) and "" not in self.broken else {}
+
+    def entries(self, name: str) -> "Iterator[tuple[str, Any]]":
+        """(path, what of it fits the schema) for each entry of a list in the payload, whatever is wrong elsewhere."""
+        found = self.value.get(name) if isinstance(self.value, dict) else None
+        for place, entry in enumerate(found if isinstance(found, list) else ()):
+            path = f"{name}[{place}]"
+            if name not in self.broken and path not in self.broken:
+                yield path, self._sound(entry, path)
+
+    def _sound(self, value: object, path: str) -> object:
+        if isinstance(value, dict):
+            paths = {name: _join(path, name) for name in value}
+            return {
+                name: self._sound(part, paths[name])
+                for name, part in value.items()
+                if paths[name] not in self.broken
+            }
+        if isinstance(value, list):
+            paths_of = [(f"{path}[{place}]", part) for place, part in enumerate(value)]
+            return [self._sound(part, place) for place, part in paths_of if place not in self.broken]
+        return value
+
+    def passed(self, hint: str = "") -> "dict[str, Any]":
+        """The payload, when nothing is wrong with it.
+
+        Raises PayloadError with every fault and refusal; RefusedError, with the `hint`, when there are refusals alone.
+        """
+        if self.faults:
+            raise _payload_error({*self.faults, *self.refusals})
+        problems = list(dict.fromkeys(problem for _path, problem in self.refusals))
+        if problems:
+            more = f" and {len(problems) - MAX_FAULTS} more" if len(problems) > MAX_FAULTS else ""
+            raise RefusedError("; ".join(problems[:MAX_FAULTS]) + more, hint)
+        assert isinstance(self.value, dict)
+        return self.value
+
+
+def inspect(payload: object, name: str, part: str = "") -> Inspection:
+    """A payload with all that does not fit the schema, and the `part` of it in "$defs" that holds besides."""
     try:
         import jsonschema
     except ImportError as problem:
@@ -86,44 +140,57 @@ def check(payload: object, name: str, part: str = "") -> "dict[str, Any]":
     schema = load_schema(name)
     schemas = [schema, schema["$defs"][part]] if part else [schema]
     make_validator: Any = jsonschema.Draft202012Validator  # untyped in its package
-    faults: "set[tuple[str, str]]" = set()
+    found = Inspection(payload)
     for one in schemas:
         validator = make_validator(one, format_checker=make_validator.FORMAT_CHECKER)
         for error in validator.iter_errors(payload):
-            faults.update(_faults_of(error))
-    refuse(faults)
-    assert isinstance(payload, dict)
-    return payload
+            found.faults.update(_faults_of(error))
+            if error.validator not in _OF_THE_WHOLE:
+                found.broken.update(_broken_by(error))
+    return found
 
 
-def refuse(faults: "set[tuple[str, str]]") -> None:
-    """Raise PayloadError when there are any faults."""
-    if faults:
-        ordered = tuple(sorted(faults))[:MAX_FAULTS]
-        more = f"; the first {MAX_FAULTS} are listed" if len(faults) > MAX_FAULTS else ""
-        first = f"{ordered[0][0] or 'the payload'}: {ordered[0][1]}"
-        raise PayloadError(
-            f"{many(len(faults), 'fault')} in the payload{more}, beginning with {first}", ordered, _HINT
-        )
+def _payload_error(faults: "set[tuple[str, str]]") -> PayloadError:
+    ordered = tuple(sorted(faults))[:MAX_FAULTS]
+    more = f"; the first {MAX_FAULTS} are listed" if len(faults) > MAX_FAULTS else ""
+    first = f"{ordered[0][0] or 'the payload'}: {ordered[0][1]}"
+    message = f"{many(len(faults), 'fault')} in the payload{more}, beginning with {first}"
+    return PayloadError(message, ordered, _HINT)
 
 
 def _faults_of(error: "ValidationError") -> "list[tuple[str, str]]":
-    """(path, problem) for what the validator complains of; several where names are missing or unknown."""
-    path, value = _path_of(error), error.validator_value
+    """(path, problem) for what the validator complains of; several where names are missing. Of a payload's names only
+    those are told that the schema has: others may be what somebody said."""
+    path, value = _path_of(_told_place(error)), error.validator_value
     if error.validator == "required":
         missing = [name for name in value if name not in error.instance]
         return [(_join(path, name), "is missing") for name in missing]
     if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
-        unknown = [name for name in error.instance if name not in known]
-        return [(_join(path, name[:40]), f"is not one of {', '.join(known)}") for name in unknown]
+        return [(path, f"has a field that is not one of {', '.join(error.schema.get('properties', {}))}")]
     return [(path, _problem(str(error.validator), value, error.schema))]
 
 
-def _path_of(error: "ValidationError") -> str:
-    path = ""
+def _broken_by(error: "ValidationError") -> "list[str]":
+    """The paths of what does not fit, by the payload's own names; of an object with unknown names, of these alone."""
+    path = _path_of(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        return [_join(path, name) for name in error.instance if name not in known]
+    return [path]
+
+
+def _told_place(error: "ValidationError") -> "Iterator[int | str]":
+    """Where it is, with "*" for a name that is not the schema's."""
+    way = list(error.absolute_schema_path)
+    names = {name for kind, name in zip(way, way[1:]) if kind == "properties"}
     for part in error.absolute_path:
-        path = f"{path}[{part}]" if isinstance(part, int) else _join(path, str(part)[:40])
+        yield part if isinstance(part, int) or part in names else "*"
+
+
+def _path_of(place: "Iterable[int | str]") -> str:
+    path = ""
+    for part in place:
+        path = f"{path}[{part}]" if isinstance(part, int) else _join(path, part)
     return path
 
 

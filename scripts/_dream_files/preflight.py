@@ -28,7 +28,7 @@ FAVORITES = "favorites.md"
 _FAVORITES_HEAD = (
     "# Favorites\n\nWhat is liked and wanted. Total Recall proposes lines for it; a person approves them.\n"
 )
-DRAFT = "new-observations.txt"
+DRAFT, REHEARSED_DRAFT = "new-observations.txt", "rehearsed-observations.txt"
 # Twice the log, its archive and some reports; measured nights write less than the size of the log.
 ROOM_BYTES = 10_000_000
 _SHOWN = 10
@@ -137,20 +137,20 @@ def _renamed(desk: Desk, renamed: "dict[str, str]", at: str) -> "list[dict[str, 
 
 def settle(desk: Desk) -> "dict[str, int]":
     """Tell the ledger what people did to the log by hand: `mended` rows. `unexplained` counts observations of which too
-    many are gone at once to be written off: the rest is for a person to look into. No id that the archives hold is
-    given again, whoever wrote them."""
+    many are gone at once to be written off: the rest is for a person to look into. No id that the archives hold or a
+    hook line names is given again, whoever wrote them."""
     files, given = read_files(desk.places), load_state(desk.places).highest
     mending = mend(files, iso(desk.run.now))
-    highest = {day: top for day, top in highest_in(files.archived).items() if top > given.get(day, 0)}
+    named = [*files.archived, *(name for _file, name in files.refs)]
+    highest = {day: top for day, top in highest_in(named).items() if top > given.get(day, 0)}
     if mending.rows or highest:
         file_away(desk.places, Filing(rows=mending.rows, highest=highest))
     deleted = deleted_by_hand(mending)
     for sentence in told_of(deleted):
         desk.run.say(f"dream_cycle: {sentence}")
     if mending.gone:
-        desk.run.say(
-            f"dream_cycle: {len(mending.gone)} observations are gone and nothing says why: see `account`"
-        )
+        are = many(len(mending.gone), "observation is", "observations are")
+        desk.run.say(f"dream_cycle: {are} gone and nothing says why: see `account`")
     return {
         "mended": len(mending.rows),
         "deleted_by_hand": len(deleted),
@@ -185,8 +185,11 @@ def take_snapshot(desk: Desk) -> Snapshot:
 
 
 def draft_of(desk: Desk) -> Path:
-    """The copy of the log that the new one is drafted in."""
-    return desk.memory / kept.FOLDER / DRAFT
+    """The copy of the log that the new one is drafted in; a rehearsal beside a night that is under way has its own."""
+    is_beside = desk.config.read_only and any(
+        night.status == kept.OPEN and not night.is_rehearsal for night in kept.snapshots(desk)
+    )
+    return desk.memory / kept.FOLDER / (REHEARSED_DRAFT if is_beside else DRAFT)
 
 
 def facts_of(desk: Desk, night: "Snapshot | None", more: "dict[str, Any]") -> "dict[str, Any]":

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from _dream_files import kept
 from _dream_files.desk import Desk
-from _errors import DAMAGED
+from _errors import DAMAGED, StorageError
 from _files import read_bytes, replace_file
 
 _NAME = "rehearsal.json"
@@ -46,5 +46,8 @@ def rehearsed(desk: Desk) -> "dict[str, Any]":
             "tokens": found.get("tokens"),
             "hooks": dict(found.get("hooks", {})),
         }
-    except DAMAGED:
-        return {"archived": {}, "chunked": {}, "tokens": None, "hooks": {}}
+    except DAMAGED as problem:
+        raise StorageError(
+            f"what was noted of this rehearsed night is damaged ({type(problem).__name__})",
+            "run preflight again: it begins a new one",
+        ) from problem

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from _cli import Result
 from _dream_files.archive import plain
 from _dream_files.desk import Desk
-from _dream_files.payload import check, read_payload, refuse
+from _dream_files.payload import inspect, read_payload
 from _files import decode, encode, private_folder, read_bytes, replace_file
 from _observations import TYPES
 
@@ -27,13 +28,13 @@ _SUMMARY = (
     ("tokens_saved", "Tokens saved"),
     ("dry_run", "Dry run"),
 )
+_ROUNDED = 1.0  # a percentage may be rounded to a whole one
 
 
 def write_log(desk: Desk, file: str, given: "str | None") -> Result:
     """Add the night to the log of its day; the same night is not added twice."""
     path = desk.file_for("write-log", file)
-    payload = check(read_payload(given), "dream-log")
-    _same_day(payload, path)
+    payload = _read(given, "dream-log", path)
     text = render_log(payload)
     with desk.holding_memory():
         before = decode(read_bytes(path) or b"")
@@ -44,8 +45,7 @@ def write_log(desk: Desk, file: str, given: "str | None") -> Result:
 def write_metrics(desk: Desk, file: str, given: "str | None") -> Result:
     """Put the figures of the night in the place of those that the day has."""
     path = desk.file_for("write-metrics", file)
-    payload = check(read_payload(given), "dream-metrics")
-    _same_day(payload, path)
+    payload = _read(given, "dream-metrics", path)
     if "notes" in payload:
         payload["notes"] = _plain_all(payload["notes"])
     payload["model"] = plain(payload["model"])
@@ -54,9 +54,33 @@ def write_metrics(desk: Desk, file: str, given: "str | None") -> Result:
         return _write(desk, path, before, json.dumps(payload, indent=2) + "\n")
 
 
-def _same_day(payload: "dict[str, Any]", path: Path) -> None:
-    if payload["date"] != path.stem:
-        refuse({("date", "must be the day in the file's name")})
+def _read(given: "str | None", schema: str, path: Path) -> "dict[str, Any]":
+    """The payload of a report for this file. Raises PayloadError with every fault, figures that contradict each other
+    included."""
+    found = inspect(read_payload(given), schema)
+    told = found.fields()
+    if told.get("date", path.stem) != path.stem:
+        found.faults.add(("date", "must be the day in the file's name"))
+    found.faults.update(contradictions(told))
+    return found.passed()
+
+
+def contradictions(told: "Mapping[str, Any]") -> "Iterator[tuple[str, str]]":
+    """(path, problem) for figures that cannot all be true, as far as they are there."""
+    if told.get("observations_archived", 0) > told.get("observations_total", math.inf):
+        yield "observations_archived", "must not be more than observations_total"
+    if "tokens_before" in told and "tokens_after" in told:
+        before, saved = told["tokens_before"], told["tokens_before"] - told["tokens_after"]
+        if told.get("tokens_saved", saved) != saved:
+            yield "tokens_saved", "must be tokens_before less tokens_after"
+        percent = 100.0 * saved / before if before else 0.0
+        if before and abs(told.get("reduction_pct", percent) - percent) > _ROUNDED:
+            yield "reduction_pct", "must be what was saved of tokens_before, in percent"
+    if told.get("validation_passed") is True and told.get("critical_false_archives", 0) > 0:
+        yield "validation_passed", "must be false when critical_false_archives is not 0"
+    for kind, numbers in told.get("type_distribution", {}).items():
+        if numbers.get("archived", 0) + numbers.get("retained", 0) > numbers.get("count", math.inf):
+            yield f"type_distribution.{kind}", "must not have more archived and retained than its count"
 
 
 def _write(desk: Desk, path: Path, before: str, new: str) -> Result:
@@ -98,7 +122,8 @@ def _item(one: "str | dict[str, Any]") -> str:
     if isinstance(one, str):
         return plain(one)
     frame = ", ".join(str(one[name]) for name in ("type", "impact") if name in one)
-    return f"{one['id']}{f' ({frame})' if frame else ''}: {plain(one.get('reason', 'archived'))}"
+    said = f" {plain(one['text'])}" if "text" in one else ""
+    return f"{one['id']}{said}{f' ({frame})' if frame else ''}: {plain(one.get('reason', 'archived'))}"
 
 
 def _distribution(found: "Mapping[str, Mapping[str, int]]") -> "list[str]":

@@ -1,23 +1,26 @@
 """rollback: exactly the bytes that preflight kept, and behind them what others have added to the log since.
 
 Files that were not there go away again. A line that was added to the log meanwhile, by the observer or by a person, is
-appended to the bytes of preflight; lines that the night itself made (hooks, merged lines) are not, and neither is what
-others made of lines that come back. Where a person has reworded an observation, the new words stay, and what a person
-deleted stays deleted once the ledger says so (`account --accept`). What the files were before the rollback is kept
-beside the snapshot, in the names that end in ".undone". Nothing else is touched: no other file, and no repository.
+appended to the bytes of preflight, also one that the night has archived since: it comes out of the archive that goes.
+Lines that the night itself made (hooks, merged lines) do not come back, and neither does what others made of lines that
+do. Where a person has reworded an observation, the new words stay, and what a person deleted stays deleted once the
+ledger says so (`account --accept`). What the files were before the rollback is kept beside the snapshot, in the names
+that end in ".undone". Nothing else is touched: no other file, and no repository.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple, Optional
 
 from _account import LEAVES
 from _archive import read_archived, render_archived
 from _cli import Result
-from _dream.size import HOOKS_HEADING, without
+from _dream.size import is_hooks_heading, without
 from _dream_files import kept
 from _dream_files.desk import ROLLBACK, Desk, inside
 from _dream_files.kept import Snapshot
+from _dream_files.taken import left_in, taken_in
 from _dream_files.update import refresh
 from _dream_files.validate import entry_ids
 from _errors import RefusedError
@@ -69,7 +72,11 @@ def rollback(desk: Desk, force: bool = True) -> Result:
 
 def _last_night(desk: Desk, force: bool) -> Snapshot:
     """What preflight kept last. Raises RefusedError when there is nothing, or when it is not to be undone any more."""
-    night = kept.newest(desk)
+    night, damaged = kept.newest(desk), kept.damaged(desk)
+    if damaged and (night is None or damaged[-1].parent.name > night.name):
+        raise RefusedError(
+            f"{damaged[-1]} is damaged: what that night kept cannot be told", "restore a copy of it"
+        )
     if night is None:
         raise RefusedError("nothing was kept that could be put back", "preflight keeps it")
     if not force and night.status not in (kept.OPEN, kept.UNDONE) and night.day != desk.today:
@@ -84,15 +91,23 @@ def _undoing(desk: Desk, night: Snapshot, base: str) -> _Undoing:
     """The log that preflight kept (`base`) with what others have done to it since."""
     current = desk.log()
     made = _made_of(desk, base, current)
-    reworded = _reworded(base, current)
+    taken = _not_there(taken_in(desk, night), current)
+    reworded = {
+        **_reworded(base, taken.values()),
+        **_reworded(base, parse_log(current), left_in(desk, night.name)),
+    }
     late = _added_by_others(base, current, made | set(reworded))
     last = _last_events(desk)
+    known = entry_ids(parse_log(base)) | made
+    late += [
+        entry for name, entry in sorted(taken.items()) if name not in known and last.get(name) != "merged"
+    ]
     gone = entry_ids(parse_log(base)) - entry_ids(parse_log(current))
     accepted = {name for name in gone if last.get(name) == "forgotten"}
     old = parse_log(_without_ids(base, accepted))
     new = "\n".join(one.raw for entry in old for one in reworded.get(id_of(entry), [entry]))
     new = with_entries(new, late) if late else new
-    rows = _rows(desk, made, new)
+    rows = _rows(desk, made, new, night.files)
     restored = {str(row["id"]) for row in rows if row["e"] == "restored"}
     facts = {
         "run": night.name,
@@ -134,12 +149,22 @@ def _made_of(desk: Desk, base: str, current: str) -> "set[str]":
     return made
 
 
-def _reworded(base: str, current: str) -> "dict[str, list[Entry]]":
+def _not_there(taken: "dict[str, Entry]", current: str) -> "dict[str, Entry]":
+    """What is not in the log, neither under its id nor in its words: a person may have taken the id from a line."""
+    entries = parse_log(current)
+    ids, keys = entry_ids(entries), {key_of(entry) for entry in entries}
+    return {name: entry for name, entry in taken.items() if name not in ids and key_of(entry) not in keys}
+
+
+def _reworded(
+    base: str, current: "Iterable[Entry]", left: "Collection[str]" = ()
+) -> "dict[str, list[Entry]]":
     """By id, what the observations of preflight's log that say something else now have become: no night does that. One
-    that is there as it was as well, beside a copy that bears its id, says nothing else."""
-    old = {id_of(entry): entry for entry in parse_log(base) if id_of(entry)}
+    that is there as it was as well, beside a copy that bears its id, says nothing else; and neither does one that has
+    `left`: what bears its id is a copy."""
+    old = {id_of(entry): entry for entry in parse_log(base) if id_of(entry) and id_of(entry) not in left}
     now: "dict[str, list[Entry]]" = {}
-    for entry in parse_log(current):
+    for entry in current:
         if id_of(entry) in old:
             now.setdefault(id_of(entry), []).append(entry)
     return {name: found for name, found in now.items() if says(old[name]) not in map(says, found)}
@@ -169,14 +194,15 @@ def _added_by_others(base: str, current: str, made: "set[str]") -> "list[Entry]"
         entry
         for entry in additions(base, current)
         if entry.kind != "hook"
-        and entry.raw.strip() != HOOKS_HEADING
+        and not is_hooks_heading(entry)
         and id_of(entry) not in made
         and (id_of(entry), says(entry)) not in old
     ]
 
 
-def _rows(desk: Desk, made: "set[str]", new: str) -> "list[dict[str, Any]]":
-    """What the ledger has to be told: what is live again, and which of the lines made of it are gone."""
+def _rows(desk: Desk, made: "set[str]", new: str, put_back: "Collection[str]") -> "list[dict[str, Any]]":
+    """What the ledger has to be told: what is live again, and which of the lines made of it are gone, from the files
+    of the archive that are `put_back` as well."""
     at = iso(desk.run.now)
     last = {str(row.get("id", "")): row for row in read_ledger(desk.places.ledger) if row.get("id")}
     live = entry_ids(parse_log(new))
@@ -188,7 +214,7 @@ def _rows(desk: Desk, made: "set[str]", new: str) -> "list[dict[str, Any]]":
     rows += [
         {"e": "removed", "at": at, "id": name, "why": ROLLBACK}
         for name in sorted(made - live)
-        if last[name].get("e") not in LEAVES
+        if last[name].get("e") not in LEAVES or last[name].get("in") in put_back
     ]
     return rows
 

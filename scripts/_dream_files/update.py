@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from _account import read_files
+from _account import LIVE, PUT_BACK, read_files, standings
 from _archive import Archived, Block, block_for, render_archived
 from _cli import Result
+from _dream import hooked_id, without
+from _dream.lines import with_id
+from _dream.notes import read_notes
 from _dream_files import kept
 from _dream_files.accounts import ARCHIVED, BY, CHUNKED, MERGED, Account, Departure, Shelves, account
 from _dream_files.archive import Filed, archived, entries_of, is_copy, phrases_of
 from _dream_files.desk import Desk, inside
+from _dream_files.kept import Snapshot
 from _dream_files.rehearsal import rehearse, rehearsed
+from _dream_files.taken import asked_back
 from _errors import ConfigError, RefusedError
 from _files import decode, encode, read_bytes
-from _ledger import facts_of, sha_of
+from _ledger import facts_of, read_ledger, sha_of
 from _memory import iso, refresh_brief
 from _observations import Entry, estimate_tokens, next_ids, observations_in, parse_log, render_line
 from _state import Filing, file_away, key_of, load_state, redrafted, save_state
@@ -38,9 +43,13 @@ def update_observations(desk: Desk, file: str) -> Result:
         told = account(base, current, draft, shelves, desk.night())
         refuse_unaccounted(told)
         draft, highest = _with_merged_lines(desk, draft, told, current)
-        new = redrafted(base, draft, current)
+        staying = _staying(desk, night, told.departures, base, current)
+        seen, draft = _let_stay(base, draft, current, staying)
+        new = _with_ends_of(current, redrafted(seen, draft, current))
         leaving = _still_there(told.departures, current, new)
+        new, adopted, highest = _with_own_ids(desk, new, leaving, highest)
         change = _filing(desk, base, current, new, leaving, told, highest, night.name)
+        change = replace(change, rows=(*change.rows, *adopted, *_put_back(desk, staying, current)))
         if not desk.pretends:
             if new != current or change.rows:
                 file_away(desk.places, change)
@@ -152,6 +161,76 @@ def _with_merged_lines(desk: Desk, draft: str, told: Account, current: str) -> "
         told.merged[position] = (named, sources)
         raws[position] = there.get(alike, render_line(named))
     return "\n".join(raws), highest
+
+
+def _staying(
+    desk: Desk, night: Snapshot, departures: "Iterable[Departure]", base: str, current: str
+) -> "list[Departure]":
+    """Those that are in the log because somebody wants them there: asked back since preflight, typed back by hand, or
+    made into what must stay."""
+    now, old = (
+        {key_of(note.entry): note.protected for note in read_notes(log, desk.night())}
+        for log in (current, base)
+    )
+    back = asked_back(desk, night.name, night.at)
+    return [
+        found
+        for found in departures
+        if (key := key_of(found.entry)) in now and (found.id in back or (now[key] and not old[key]))
+    ]
+
+
+def _put_back(desk: Desk, staying: "Sequence[Departure]", current: str) -> "list[dict[str, Any]]":
+    """The ledger's rows for those of them that it takes for gone: a person has typed them back."""
+    ledger, live = standings(read_ledger(desk.places.ledger)), entries_of(current)
+    back = [found.id for found in staying if found.id in live and found.id in ledger]
+    return [
+        {"e": "restored", "at": iso(desk.run.now), "id": name, "from": "", "why": PUT_BACK}
+        for name in back
+        if ledger[name].state != LIVE
+    ]
+
+
+def _let_stay(base: str, draft: str, current: str, staying: "Sequence[Departure]") -> "tuple[str, str]":
+    """The log of preflight as if it had not had these, so that they count as added since; and the draft without the
+    hooks for them that were taken out of the log when they were asked back."""
+    if not staying:
+        return base, draft
+    keys, names = {key_of(found.entry) for found in staying}, {found.id for found in staying}
+    old, new = parse_log(base), parse_log(draft)
+    names -= {hooked_id(entry) for entry in parse_log(current)} | {""}
+    gone = [place for place, entry in enumerate(old) if entry.observation and key_of(entry) in keys]
+    return without(old, gone), without(new, [at for at, entry in enumerate(new) if hooked_id(entry) in names])
+
+
+def _with_own_ids(
+    desk: Desk, new: str, leaving: "Iterable[Departure]", highest: "Mapping[str, int]"
+) -> "tuple[str, list[dict[str, Any]], dict[str, int]]":
+    """The log with an id of its own for each line that bears the id of one that leaves, such as a copy that a person
+    has changed; the ledger's rows for them, and the highest numbers given."""
+    names = {found.id for found in leaving} - {""}
+    entries, rows, given = list(parse_log(new)), [], dict(highest)
+    used = [found.id for found in observations_in(entries)]
+    for position, entry in enumerate(entries):
+        one = entry.observation
+        if one is None or one.id not in names:
+            continue
+        day = one.date or desk.today
+        known = max(given.get(day, 0), load_state(desk.places).highest.get(day, 0))
+        name = next_ids(day, 1, used, known)[0]
+        named = with_id(entry, name)
+        if named is not None:
+            entries[position], given[day] = named, int(name.rsplit("-", 1)[1])
+            rows.append({"e": "adopted", "at": iso(desk.run.now), "id": name, **facts_of(one)})
+    return "\n".join(entry.raw for entry in entries), rows, given
+
+
+def _with_ends_of(current: str, new: str) -> str:
+    """The new log with the line ends of the one that is there: a person's editor may have changed them all."""
+    ends = {line[-1:] == "\r" for line in current.split("\n")[:-1]}
+    if len(ends) != 1:
+        return new
+    return new.replace("\r\n", "\n").replace("\n", "\r\n" if ends == {True} else "\n")
 
 
 def _still_there(departures: "Iterable[Departure]", current: str, new: str) -> "list[Departure]":

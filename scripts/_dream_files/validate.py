@@ -12,7 +12,7 @@ from _account import LEAVES, Account, account_of, read_files
 from _archive import read_archived, read_records
 from _cli import Result
 from _dream import age_log, plan, without
-from _dream.size import HOOKS_HEADING
+from _dream.size import is_hooks_heading
 from _dream.weight import CRITICAL_FROM
 from _dream_files import kept
 from _dream_files.accounts import without_ends
@@ -126,13 +126,18 @@ def _ids_kept(night: Snapshot, name: str) -> "set[str]":
 
 
 def _check_critical(desk: Desk, found: Findings, there: "list[Copy]", base: str, log: str) -> None:
-    """What is critical is in the log, or lives on in another line of it."""
-    live = {one.id for one in observations_in(parse_log(log)) if one.id}
+    """What is critical is in the log, or lives on in another line of it. A line without id, as before the first night
+    that may change the log, is known by its words."""
+    now = parse_log(log)
+    live, keys = {one.id for one in observations_in(now) if one.id}, {key_of(entry) for entry in now}
     gone = _last_rows(desk)
-    for one in observations_in(parse_log(base)):
+    for entry in parse_log(base):
+        one = entry.observation
         if (
-            one.importance >= CRITICAL_FROM
+            one is not None
+            and one.importance >= CRITICAL_FROM
             and one.id not in live
+            and key_of(entry) not in keys
             and gone.get(one.id) not in ("merged", "removed", "forgotten")
         ):
             found.critical.append(one.id or "without id")
@@ -184,7 +189,15 @@ def _check_accounted(
                 name or f"an observation of {entry.observation.date or 'no date'} without id"
             )
     before = entry_ids(parse_log(base))
-    faults = [one for one in account.faults if one.id in before and one.kind != "archived_twice"]
+    faults = [
+        one
+        for one in account.faults
+        if one.id in before
+        and one.kind != "archived_twice"
+        and not (
+            one.kind == "dangling_ref" and f"{one.where}#{one.id}]" in base
+        )  # it led nowhere before the night
+    ]
     found.unaccounted += [one.id for one in faults if one.id not in found.unaccounted]
     found.gates["all_accounted_for"] = not found.unaccounted
     found.notes += [f"unaccounted for: {name}" for name in found.unaccounted[:20]]
@@ -214,7 +227,7 @@ def _as_planned_for(desk: Desk, base: str, log: str, held_back: "frozenset[str]"
         if says_something(entry)
         and entry.kind not in ("hook", "date")  # a day taken out would give what is below it another one
         and (without_ends(entry) not in known or entry_ids([entry]) & held_back)
-        and entry.raw.strip() != HOOKS_HEADING
+        and not is_hooks_heading(entry)
     ]
     return without(entries, since)
 

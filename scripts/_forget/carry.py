@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +20,14 @@ from _compat import Stamp, stamp
 from _dream_files import Desk, kept
 from _dream_files.update import refresh
 from _errors import DAMAGED, BusyError, StorageError
-from _files import TEMPORARY_SUFFIX, decode, encode, read_bytes, remove_file, replace_file
+from _files import TEMPORARY_SUFFIX, decode, encode, names_in, read_bytes, remove_file, replace_file
 from _forget import scrub
-from _forget.choose import ARCHIVES, LOGS, Choice
+from _forget.choose import ARCHIVES, LOGS, STAGING, Choice
+from _forget.listing import files_below
 from _forget.order import Order
 from _forget.task import Burial, Task
 from _ledger import read_ledger
+from _markers import LEFT, TAKEN
 from _state import Filing, file_away, load_state, save_state
 from _tombstones import Tombstones, load_tombstones, save_tombstones, with_key
 
@@ -99,8 +102,10 @@ def finish_unfinished(desk: Desk) -> bool:
 
 
 def burials_of(choice: Choice) -> "Iterator[Burial]":
-    """What a tombstone is put up for, beside the words that were asked for."""
+    """What a tombstone is put up for, beside the words that were asked for. What was made of it and says only what a
+    part that stays says is not kept out."""
     texts = {item.id: item.text for item in choice.items if item.id and item.text}
+    texts = {name: text for name, text in texts.items() if text not in choice.spared}
     for name, (alone, near) in sorted(choice.origins.items()):
         if not name.startswith("CHUNK-"):
             yield Burial(texts.get(name, ""), alone, near)
@@ -200,23 +205,26 @@ def _forget_state(desk: Desk, order: Order) -> None:
 
 
 def _our_files(desk: Desk) -> "Iterator[tuple[Path, scrub.Scrubber]]":
-    """Every file of ours that may hold what somebody said, and how it is scrubbed."""
+    """Every file of ours that may hold what somebody said, and how it is scrubbed. Raises StorageError for a folder of
+    ours that cannot be listed; what others keep below them is passed over where it cannot."""
     memory, workspace = desk.memory, desk.config.workspace
     for name in LOGS:
         yield memory / name, scrub.log
     for folder in ARCHIVES:
-        yield from ((path, scrub.records) for path in _files_below(memory / folder))
-    yield from ((path, scrub.lines) for path in _files_below(memory / "dream-logs"))
-    yield from ((path, scrub.proposal) for path in _files_below(memory / "dream-staging"))
-    yield from ((path, scrub.log) for path in _files_below(desk.places.backups))
-    for path in _files_below(memory / kept.FOLDER):
+        yield from ((path, scrub.records) for path in files_below(memory / folder))
+    yield from ((path, scrub.lines) for path in files_below(memory / "dream-logs"))
+    yield from ((path, scrub.proposal) for path in files_below(memory / STAGING))
+    yield from ((path, scrub.log) for path in files_below(desk.places.backups))
+    for path in files_below(memory / kept.FOLDER):
         yield path, _scrubber_of_backup(path.relative_to(memory / kept.FOLDER))
-    yield from ((path, scrub.values) for path in _files_below(workspace / "research" / "dream-cycle-metrics"))
-    for path in _files_below(desk.config.logs_dir):
+    yield from ((path, scrub.values) for path in files_below(workspace / "research" / "dream-cycle-metrics"))
+    names_in(desk.config.logs_dir)
+    for path in _shared_files_below(desk.config.logs_dir):
         if path.name.split(".log")[0] in LOG_FILES:
             yield path, scrub.lines
     yield from _private_files(desk)
-    yield from ((path, scrub.whole) for path in _files_below(memory) if _is_temporary(path))
+    names_in(memory)
+    yield from ((path, scrub.whole) for path in _shared_files_below(memory) if _is_temporary(path))
     # What a killed `staging_review.py approve --apply` left beside the file that it wrote to.
     for path in sorted(workspace.glob(f"*{TEMPORARY_SUFFIX}")) if workspace != memory else ():
         if path.is_file() and not path.is_symlink():
@@ -228,11 +236,14 @@ def _is_temporary(path: Path) -> bool:
 
 
 def _private_files(desk: Desk) -> "Iterator[tuple[Path, scrub.Scrubber]]":
-    known = {"ledger.jsonl": scrub.ledger, "brief.txt": scrub.lines}
-    for path in _files_below(desk.places.private):
-        is_lock = path.name.endswith(".lock")
-        if path.parent == desk.places.private and path.name not in _WITHOUT_TEXT and not is_lock:
-            yield path, known.get(path.name, scrub.whole)
+    """All that is kept about runs, in folders below it too. What we do not know goes as a whole: the folder is ours."""
+    known = {desk.places.ledger: scrub.ledger, desk.places.brief: scrub.lines}
+    without_text = {desk.places.private / name for name in _WITHOUT_TEXT}
+    for path in files_below(desk.places.private):
+        if path.parent == desk.places.markers and path.suffix in (LEFT, TAKEN):
+            yield path, scrub.values
+        elif path not in without_text and not path.name.endswith(".lock"):
+            yield path, known.get(path, scrub.whole)
 
 
 def _scrubber_of(name: str) -> "scrub.Scrubber":
@@ -254,13 +265,14 @@ def _as_it_is(text: str, _order: Order) -> str:
     return text
 
 
-def _files_below(folder: Path) -> "Iterator[Path]":
-    """Plain files, not through symbolic links, in the order of names."""
+def _shared_files_below(folder: Path) -> "Iterator[Path]":
+    """Plain files, not through symbolic links, in the order of names, of folders that others use too: what of theirs
+    cannot be listed is counted by `others`."""
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)
-            if not path.is_symlink() and path.is_file():
+            if not os.path.islink(path) and os.path.isfile(path):
                 yield path
 
 
@@ -296,7 +308,17 @@ def _files_around(desk: Desk, refused: "list[OSError]") -> "Iterator[Path]":
                 for one in folders
                 if one not in _PASSED_OVER and Path(place, one).resolve() not in left_out
             )
-            yield from (path for path in (Path(place, name) for name in sorted(names)) if path.is_file())
+            yield from (path for path in (Path(place, name) for name in sorted(names)) if _may_be_file(path))
+
+
+def _may_be_file(path: Path) -> bool:
+    """False for what is surely none; one that cannot be reached is counted among those that were not looked at."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _count_in(path: Path, order: Order) -> Optional[int]:

@@ -4,7 +4,7 @@ and what else says the same."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -12,17 +12,20 @@ from _account import CHUNKED, FORGOTTEN, MERGED, Standing, standings
 from _archive import read_records
 from _compat import Stamp, sha256_hex, stamp
 from _files import decode, read_bytes
+from _forget.listing import files_below
 from _forget.order import Order, mentions
-from _forget.scrub import going, said_in
+from _forget.scrub import LEFT_BEHIND, going, proposal, said_in
+from _hooks import read_hook_line
 from _ledger import read_ledger
 from _likeness import features, fingerprint
-from _observations import parse_log, tidy
+from _observations import Entry, children_of, parse_log, tidy
+from _staging import staged
 from _state import Places
 
 LOGS = ("observations.md", "archived-observations.md", "archive/archived-observations.md")
 ARCHIVES = ("archive/observations", "archive/chunks", "archive/reflections")
+STAGING = "dream-staging"
 ASKED, PART, SAME = "asked for", "made of what is forgotten", "says the same"
-LEFT_BEHIND = "what it went into is forgotten"
 # Two lines say the same when the later one has so many of the words of the earlier one.
 _SHARED = 0.5
 
@@ -30,13 +33,14 @@ _SHARED = 0.5
 @dataclass(frozen=True)
 class Item:
     """One observation, chunk, hook line or remark in a file below memory/. `text` is what it says, `whole` all that is
-    looked at, `sources` the observations that a chunk was made of."""
+    looked at, `sources` the observations that a chunk was made of, `beside` the lines below it, its hooks and topic."""
 
     id: str
     where: str
     text: str
     whole: str
     sources: "tuple[str, ...]" = ()
+    beside: "tuple[str, ...]" = ()
     is_hit: bool = False
     is_observation: bool = True
 
@@ -45,7 +49,8 @@ class Item:
 class Choice:
     """What goes. `why` is by id one of ASKED, PART, SAME; `items` are where it stands; `rows` what the ledger is told;
     `origins` by id (the uids of messages of which nothing else is left, those of which something is); `kept` are other
-    parts of what was dissolved, which stay in the archive. `unknown` are wanted ids that nothing is known of.
+    parts of what was dissolved, which stay in the archive, `spared` what was dissolved said in their words alone.
+    `unknown` are wanted ids that nothing is known of.
     """
 
     order: Order
@@ -56,6 +61,7 @@ class Choice:
     kept: "tuple[str, ...]"
     forgotten_before: "tuple[str, ...]" = ()
     unknown: "tuple[str, ...]" = ()
+    spared: "frozenset[str]" = frozenset()
 
 
 @dataclass
@@ -85,13 +91,16 @@ def read_items(memory: Path, order: Order, near: "frozenset[str]") -> "Iterator[
                 name_of = entry.observation.id if entry.observation else ""
                 said = entry.observation.text if entry.observation else tidy(entry.raw)
                 is_one = entry.observation is not None
-                yield Item(name_of, name, said, entry.raw, (), position in gone, is_one)
+                yield Item(name_of, name, said, entry.raw, (), _beside(entry), position in gone, is_one)
     for folder in ARCHIVES:
-        place = memory / folder
-        for path in sorted(place.glob("*.md")) if place.is_dir() else ():
+        for path in _pages_in(memory / folder):
             text = decode(read_bytes(path) or b"")
             if order.may_be_in(text) or mentions(text, near):
                 yield from _archived(f"{folder}/{path.name}", text, order)
+
+
+def _pages_in(folder: Path) -> "list[Path]":
+    return [path for path in files_below(folder, deep=False) if path.suffix == ".md"]
 
 
 def _archived(where: str, text: str, order: Order) -> "Iterator[Item]":
@@ -100,19 +109,30 @@ def _archived(where: str, text: str, order: Order) -> "Iterator[Item]":
         entry = record.entry
         said = entry.observation.text if entry and entry.observation else tidy(record.text)
         hit = record.id in order.ids or order.has(said_in(record))
-        yield Item(record.id, where, said, record.text, record.source_ids, hit)
+        beside = (*(_beside(entry) if entry else ()), *record.list_of("Hooks"), *record.list_of("Topic"))
+        yield Item(record.id, where, said, said_in(record), record.source_ids, beside, hit)
     entries = parse_log(text) if not found else []
     for position in sorted(going(entries, order)):
         entry = entries[position]
-        yield Item("", where, tidy(entry.raw), entry.raw, (), True, entry.observation is not None)
+        yield Item("", where, tidy(entry.raw), entry.raw, (), (), True, entry.observation is not None)
+
+
+def _beside(entry: Entry) -> "tuple[str, ...]":
+    """What stands with an observation: the lines below it; of a hook line the topic, as the log of a night has it."""
+    if entry.observation:
+        return tuple(children_of(entry))
+    hook = read_hook_line(entry.raw) if entry.kind == "hook" else None
+    return (hook.topic, f"{hook.topic} (chunked)", hook.outcome) if hook else ()
 
 
 def seen(places: Places) -> "dict[Path, Optional[Stamp]]":
-    """The state of every file that `choose` reads: while none changes, it would choose the same again."""
+    """The state of every file that `choose` reads: while none changes, it would choose the same again. Raises
+    StorageError when one of their folders cannot be listed."""
     memory = places.observations.parent
     files = [places.ledger, *(memory / name for name in LOGS)]
     for folder in ARCHIVES:
-        files += sorted((memory / folder).glob("*.md"))
+        files += _pages_in(memory / folder)
+    files += [path for path in files_below(memory / STAGING) if path.suffix == ".md"]
     return {path: stamp(path) for path in files}
 
 
@@ -126,14 +146,13 @@ def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: s
         before = len(why), order
         items = list(read_items(memory, order, _neighbours(why, history)))
         _note_chunks(items, history)
-        for item in items:
-            if item.is_hit and item.id:
-                why.setdefault(item.id, ASKED if Order(frozenset(), words).has(item.whole) else SAME)
-        texts = _texts(items)
-        _spread(why, history, texts, wanted)
-        order = _order(why, words, texts, history)
+        _add_hits(why, items, words, history)
+        _spread(why, history, _texts(items), wanted)
+        spared = _spared(items, why, history)
+        order = _order(why, words, items, spared, history)
         if before == (len(why), order):
             break
+    order = replace(order, loose=tuple(sorted({*order.loose, *_proposed(memory, order)})))
     kept = _left_behind(why, history)
     gone = tuple(item for item in items if item.is_hit or item.id in why)
     there = {item.id for item in gone}
@@ -147,7 +166,27 @@ def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: s
         tuple(sorted(kept)),
         tuple(name for name in why if name in standing and standing[name].state == FORGOTTEN),
         tuple(sorted(name for name in wanted if name not in there and name not in standing)),
+        spared,
     )
+
+
+def _add_hits(
+    why: "dict[str, str]", items: "Sequence[Item]", words: "tuple[str, ...]", history: _History
+) -> None:
+    """Add what has the words or says one of the texts. Of what was made of several, the parts do not go with it."""
+    by_word = Order(frozenset(), words)
+    hits: "dict[str, bool]" = {}
+    for item in items:
+        if item.is_hit and item.id:
+            hits[item.id] = hits.get(item.id, False) or by_word.has(item.whole)
+    for name, is_asked in hits.items():
+        if is_asked:
+            reason = ASKED
+        elif name.startswith("CHUNK-") or not history.made_of.get(name, set()).isdisjoint(why.keys() | hits):
+            reason = PART
+        else:
+            reason = SAME
+        why.setdefault(name, reason)
 
 
 def _note_chunks(items: "Iterable[Item]", history: _History) -> None:
@@ -243,16 +282,52 @@ def _alike(texts: "Mapping[str, str]", earlier: str, later: str) -> bool:
     return bool(words) and len(words & features(texts.get(later, "")).words) >= _SHARED * len(words)
 
 
+def _spared(items: "Sequence[Item]", why: "Mapping[str, str]", history: _History) -> "frozenset[str]":
+    """What things made of several say, where a part that stays says it too: that part must not go with them."""
+    found = set()
+    for whole in items:
+        if whole.text and why.get(whole.id) == PART:
+            parts = history.made_of.get(whole.id, set()) - why.keys()
+            said = Order(frozenset(), texts=(whole.text,))
+            found |= {whole.text for one in items if one.id in parts and said.has(one.whole)}
+    return frozenset(found)
+
+
 def _order(
-    why: "Mapping[str, str]", words: "tuple[str, ...]", texts: "Mapping[str, str]", history: _History
+    why: "Mapping[str, str]",
+    words: "tuple[str, ...]",
+    items: "Sequence[Item]",
+    spared: "frozenset[str]",
+    history: _History,
 ) -> Order:
+    """What is to go from the files. What was made of several is no reason for anything else to go: it may be another
+    observation's sentence, word for word."""
     by_word = Order(frozenset(), words)
-    said = {texts[name] for name in why if name in texts and not by_word.has(texts[name])}
-    prints = {history.prints[name] for name in why if name in history.prints}
-    prints |= {
-        sha256_hex(fingerprint(texts[name]).encode("utf-8", "replace"))[:16] for name in why if name in texts
+    own = {item.text for item in items if item.text and why.get(item.id, PART) != PART}
+    gone = [item for item in items if item.id in why or (item.is_hit and not item.is_observation)]
+    loose = {text for item in gone for text in ((item.text,) if item.id else ()) + item.beside}
+    said = {text for text in own if not by_word.has(text)}
+    loose = {tidy(text) for text in loose - own - spared if not by_word.has(text)} - {""}
+    prints = {
+        history.prints[name] for name, reason in why.items() if reason != PART and name in history.prints
     }
-    return Order(frozenset(why), words, tuple(sorted(said)), frozenset(prints))
+    nameless = {
+        item.text for item in items if item.is_hit and not item.id
+    }  # such as lines of an older archive
+    prints |= {sha256_hex(fingerprint(text).encode("utf-8", "replace"))[:16] for text in own | nameless}
+    return Order(frozenset(why), words, tuple(sorted(said)), frozenset(prints), tuple(sorted(loose)))
+
+
+def _proposed(memory: Path, order: Order) -> "set[str]":
+    """What proposals say that go, and none that stays: once approved it stands in a file of the person's."""
+    going_too: "set[str]" = set()
+    staying: "set[str]" = set()
+    for one in staged(memory / STAGING):
+        content = decode(read_bytes(one.path) or b"")
+        is_going = order.may_be_in(content) and proposal(content, order) is None
+        (going_too if is_going else staying).update(map(tidy, one.proposal.text.split("\n")))
+    by_word = Order(frozenset(), order.words)
+    return {text for text in going_too - staying if text and not by_word.has(text)}
 
 
 def _left_behind(why: "Mapping[str, str]", history: _History) -> "dict[str, Standing]":

@@ -28,15 +28,17 @@ GIT_NOTE = "The workspace is a Git repository: its history may still hold it."
 
 def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
     """Forget what the words or ids stand for; without `apply` only show it. Raises UsageError for ids that nothing is
-    known of, and for words that stand in every second line."""
+    known of, and for words that stand in every second line; StorageError, with nothing written, when a folder or file
+    of ours cannot be read."""
     ids, words = read_wanted(wanted)
+    before = seen(desk.places)
     if not apply or desk.run.dry_run:
         choice = choose(desk.places, ids, words, iso(desk.run.now))
         refuse_unknown(choice)
         return told(desk, choice, look(desk, choice.order), "dry_run")
     # Looking takes seconds where memory is large: others wait only while it is done, and what they changed meanwhile is
     # looked at again.
-    before, guess = seen(desk.places), choose(desk.places, ids, words, iso(desk.run.now))
+    guess = choose(desk.places, ids, words, iso(desk.run.now))
     clean = clean_files(desk, guess.order)
     with desk.holding_memory():
         finished = finish_unfinished(desk)

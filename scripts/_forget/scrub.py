@@ -9,33 +9,50 @@ from typing import Any, Callable, Optional
 
 from _archive import Record, headings, read_archived, read_records
 from _dream import hooked_id, without
-from _forget.order import Order, ids_present
-from _observations import HEAD, Entry, bare_day, parse_log
-from _staging import parse_proposal
+from _forget.order import Order, ids_in, ids_present
+from _observations import BOM, HEAD, Entry, bare_day, parse_log
+from _staging import Proposal, parse_proposal
 from _state import says_something
 
 # What a file becomes; None: it goes as a whole.
 Scrubber = Callable[[str, Order], Optional[str]]
 
-_TELLING = ("Hooks", "Topic", "Archived reason", "Reason")
+# Free text of an agent about an item: it goes by itself, and the item stays.
+_REMARKS = ("Hooks", "Archived reason", "Reason")
+LEFT_BEHIND, NOT_TOLD = "what it went into is forgotten", "not told any more"
+# The kinds of rows of which `why` is always in our own words.
+_OUR_WORDS = ("forgotten", "dissolved", "restored", "removed")
+_MADE_OF = ("source_ids", "from_ids")
+_FIELD, _VALUE = re.compile(r"\*\*([A-Z][A-Za-z ]{0,40})\*\*:(.*)$"), re.compile(r"[-*] +\S")
 _PRINT, _WHY = re.compile(r'fp":"(\w+)"'), re.compile(r'"why":"((?:[^"\\]|\\.)*)"')
 # What no line before it runs on into: an item of a list, a heading, a quotation, a row, a field, a fence.
 _BEGINS = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\*\*|```|Date:|<!--)")
+_HEADING = re.compile(rf"{BOM}*#+ *")
 _HEAD_LINES = frozenset(HEAD.split("\n"))
 
 
 def log(text: str, order: Order) -> str:
-    """A log without the entries that are about it: observations, hook lines, remarks. Of a date line the day stays,
-    which what stands below it needs."""
+    """A log without the entries that are about it: observations, hook lines, remarks. Of a date line the day stays, and
+    of a heading its marks: what stands below needs them."""
     entries = parse_log(text)
     gone = going(entries, order)
-    days = {position for position in gone if entries[position].kind == "date"}
-    left = [Entry(bare_day(e.raw), e.kind) if place in days else e for place, e in enumerate(entries)]
-    return without(left, gone - days) if gone else text
+    bared = {position for position in gone if entries[position].kind in _BARED}
+    left = [Entry(_BARED[e.kind](e.raw), e.kind) if place in bared else e for place, e in enumerate(entries)]
+    return without(left, gone - bared) if gone else text
+
+
+def bare_heading(raw: str) -> str:
+    """A heading without its words."""
+    found = _HEADING.match(raw)
+    return f"{found[0]}…{raw[len(raw.rstrip()) :]}" if found else raw
+
+
+_BARED: "dict[str, Callable[[str], str]]" = {"date": bare_day, "heading": bare_heading}
 
 
 def going(entries: "Sequence[Entry]", order: Order) -> "set[int]":
-    """The positions of the entries of a log that go, or, where they are date lines, go but for their day."""
+    """The positions of the entries of a log that go, or, where they are date lines or headings, go but for their day or
+    marks."""
     gone = {position for position, entry in enumerate(entries) if takes(entry, order)}
     loose = [entry.raw if entry.kind == "other" else "" for entry in entries]
     return gone | _halves(loose, gone, order)
@@ -86,12 +103,35 @@ def _record(block: str, order: Order) -> Optional[str]:
     archived = next(iter(read_archived(block)), None)
     if archived is not None and archived.into and order.is_about(archived.into):
         block = block.replace(f"**Merged into**: {archived.into}\n", "", 1)
-    return None if order.has(said_in(record)) else block
+    return None if order.has(said_in(record)) else _without_remarks(block, order)
 
 
 def said_in(record: Record) -> str:
-    """All of an item that somebody may have written: not the names of its fields, nor its type and weight."""
-    return "\n".join([record.text, *(record.fields.get(name, "") for name in _TELLING)])
+    """What an item says: not what an agent has noted about it, nor its type and weight."""
+    return f"{record.text}\n{record.fields.get('Topic', '')}"
+
+
+def _without_remarks(block: str, order: Order) -> str:
+    """An item that stays without the hooks that are about what goes; a reason that is says so no longer."""
+    every, inside = block.split("\n"), ""
+    kept: "list[str]" = []
+    for number, line in enumerate(every):
+        field, is_value = _FIELD.match(line), bool(inside and _VALUE.match(line))
+        if number and line.strip() and not field and not is_value:
+            return "\n".join([*kept, *every[number:]])  # here its text begins
+        if field:
+            inside = field[1]
+            if inside in _REMARKS and field[2].strip() and _mentions(field[2], order):
+                line = f"**{inside}**: {LEFT_BEHIND if order.names(field[2]) else NOT_TOLD}"
+        elif not is_value:
+            inside = ""
+        if not (is_value and inside in _REMARKS and _mentions(line, order)):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _mentions(text: str, order: Order) -> bool:
+    return order.names(text) or order.has(text)
 
 
 def lines(text: str, order: Order) -> str:
@@ -107,13 +147,21 @@ def _without_lines(text: str, order: Order) -> str:
 
 
 def proposal(text: str, order: Order) -> Optional[str]:
-    """A proposal without the evidence that is about it; None when the proposal itself is. What lost the form of a
-    proposal, or never had it, loses its lines."""
+    """A proposal without the evidence that is about it; None when the proposal itself is, or nothing else supports it.
+    What lost the form of a proposal, or never had it, loses its lines."""
     found = parse_proposal(text)
     if found is None:
         return lines(text, order)
     kept = "\n".join(_without_ids(line, order) for line in text.split("\n") if not _is_evidence(line, order))
-    return None if order.has(found.text) or any(map(order.has, kept.split("\n"))) else kept
+    if order.tells(found.text) or any(map(order.tells, kept.split("\n"))):
+        return None
+    left = parse_proposal(kept) if kept != text else found
+    return None if left is None or (left != found and not _is_supported(left)) else kept
+
+
+def _is_supported(found: Proposal) -> bool:
+    """Whether a proposal quotes anything, or names an observation."""
+    return bool(found.evidence or ids_in(found.supporting))
 
 
 def _is_evidence(line: str, order: Order) -> bool:
@@ -129,35 +177,51 @@ def _without_ids(line: str, order: Order) -> str:
 
 
 def values(text: str, order: Order) -> Optional[str]:
-    """A JSON file without the strings that are about it; as lines when it is no JSON."""
+    """A JSON file without the strings that are about it, what stands under an id that goes, and the objects that bear
+    one or were made of one; as lines when it is no JSON."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return lines(text, order)
-    kept = _without_strings(found, order)
-    return text if kept == found else json.dumps(kept, indent=2) + "\n"
+    kept = None if _is_its(found, order) else _without_strings(found, order)
+    return text if kept == found else None if kept is None else json.dumps(kept, indent=2) + "\n"
 
 
 def _without_strings(value: Any, order: Order) -> Any:
     if isinstance(value, dict):
-        return {name: _without_strings(one, order) for name, one in value.items() if not order.has(str(name))}
+        return {
+            name: _without_strings(one, order)
+            for name, one in value.items()
+            if not (order.is_about(str(name)) or _is_its(one, order))
+        }
     if isinstance(value, list):
         return [
             _without_strings(one, order)
             for one in value
-            if not (isinstance(one, str) and order.is_about(one))
+            if not (_is_its(one, order) or (isinstance(one, str) and order.is_about(one)))
         ]
     return "" if isinstance(value, str) and order.is_about(value) else value
 
 
+def _is_its(value: Any, order: Order) -> bool:
+    """Whether a value is an id that goes, or an object that bears one or was made of one."""
+    if isinstance(value, str):
+        return value in order.ids
+    if not isinstance(value, dict):
+        return False
+    lists = [value.get(name) for name in _MADE_OF]
+    names = [value.get("id"), *(one for found in lists if isinstance(found, list) for one in found)]
+    return any(isinstance(name, str) and name in order.ids for name in names)
+
+
 def whole(text: str, order: Order) -> Optional[str]:
     """A file that is of no use in parts."""
-    return None if order.is_about(text) else text
+    return None if _mentions(text, order) or any(map(order.tells, text.split("\n"))) else text
 
 
 def ledger(text: str, order: Order) -> str:
     """The ledger without what could tell the text: of a forgotten observation the rows stay, with its id, its days and
-    the messages that it came from. The only rows that are ever changed."""
+    the messages that it came from, not the reasons that an agent gave. The only rows that are ever changed."""
     whys = frozenset(found for found in set(_WHY.findall(text)) if order.has(found))
     signs = [f'"{one}"' for one in ids_present(text, order.ids) | (order.prints & set(_PRINT.findall(text)))]
     signs += [f'"why":"{why}"' for why in whys]
@@ -179,6 +243,7 @@ def _row(line: str, order: Order) -> str:
         name: value
         for name, value in row.items()
         if not (is_its and name in ("fp", "into_fp", "sha"))
+        and not (is_its and name == "why" and row.get("e") not in _OUR_WORDS)
         and not (name in ("fp", "into_fp") and value in order.prints)
         and not (name == "why" and order.has(str(value)))
     }

@@ -73,6 +73,8 @@ def _hint(kinds: "list[str]") -> str:
         hints.append("dream_cycle.py account --accept, if a person did it")
     if "live_twice" in kinds:
         hints.append("the next night gives the second line an id of its own")
+    if "forgotten_there" in kinds:
+        hints.append("forget it once more: recall.py forget ID --apply")
     if {"not_in_archive", "altered", "chunk_missing", "dangling_ref"} & set(kinds):
         hints.append("put the files of memory/archive back from a copy")
     return "; ".join([*hints, "recall.py explain ID tells more"])

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Optional
 
 from _archive import ArchivedObservation, Record, chunk_of, observation_of, read_records, read_reference
 from _dream import most_new_hooks, room_for_hooks, without
-from _dream.size import HOOKS_HEADING
+from _dream.size import HOOKS_HEADING, is_hooks_heading
 from _dream_files.desk import Desk
 from _files import decode, read_bytes
 from _gate import mask_secrets
 from _hooks import chunk_hook_line, hook_line
-from _likeness import fingerprint
+from _likeness import fingerprint, words_of
 from _night.progress import Agenda
 from _night.steps import CHUNKS, OBSERVATIONS
-from _observations import estimate_tokens, parse_log, shorten
+from _observations import Entry, estimate_tokens, parse_log, shorten
 from _state import Filing, file_away
 
-TOPIC_WORDS, OUTCOME_CHARS = 4, 80
+TOPIC_WORDS, OUTCOME_CHARS = 4, 100
 HEADING = f"\n{HOOKS_HEADING}\n\n"
+_BELOW_HOOKS = ("date", "observation")
+_PROBE = "- [ref: any]"
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,35 @@ def _with_section(log: str, lines: "list[str]") -> str:
     """The log with these lines at the top of the section of hooks, which is made where there is none."""
     if not lines:
         return log
-    entries = [entry.raw for entry in parse_log(log)]
-    for place, entry in enumerate(parse_log(log)):
-        if entry.kind == "heading" and entry.raw.strip() == HOOKS_HEADING:
+    end = "\r" if "\r\n" in log else ""
+    lines = [line + end for line in lines]
+    parsed = parse_log(log)
+    entries = [entry.raw for entry in parsed]
+    for place, entry in enumerate(parsed):
+        if is_hooks_heading(entry):
             after = place + 1
             while after < len(entries) and not entries[after].strip() and after < place + 2:
                 after += 1
             return "\n".join([*entries[:after], *lines, *entries[after:]])
-    first = next(
-        (place for place, entry in enumerate(parse_log(log)) if entry.kind in ("date", "observation")), -1
-    )
-    if first < 0:
-        return log.rstrip("\n") + "\n\n" * bool(log.strip()) + "\n".join([HOOKS_HEADING, "", *lines, ""])
-    return "\n".join([*entries[:first], HOOKS_HEADING, "", *lines, "", *entries[first:]])
+    first = _first_day(parsed)
+    if first is None:
+        return (
+            log.rstrip("\r\n")
+            + f"{end}\n{end}\n" * bool(log.strip())
+            + "\n".join([HOOKS_HEADING + end, end, *lines, ""])
+        )
+    return "\n".join([*entries[:first], HOOKS_HEADING + end, end, *lines, end, *entries[first:]])
+
+
+def _first_day(entries: "Sequence[Entry]") -> Optional[int]:
+    """The position of the first date line or observation that is not quoted in a code fence or a comment: in front of
+    it a hook is read as one, and closes nothing."""
+    places = [place for place, entry in enumerate(entries) if entry.kind in _BELOW_HOOKS]
+    raws: "list[str]" = []
+    for entry in entries:
+        raws += [_PROBE, entry.raw] if entry.kind in _BELOW_HOOKS else [entry.raw]
+    probed = parse_log("\n".join(raws))
+    return next((place for number, place in enumerate(places) if probed[place + number].kind == "hook"), None)
 
 
 def records_in(path: Path) -> "dict[str, Record]":
@@ -97,8 +116,9 @@ def refresh_hooks(desk: Desk, agenda: Agenda) -> int:
     new = lines_of_tonight(desk, agenda)
     log = desk.log()
     rest = estimate_tokens(log) + (0 if HOOKS_HEADING in log else estimate_tokens(HEADING))
-    most = most_new_hooks(agenda.tokens_leaving, agenda.tokens_before, rest)
-    after = hooked(log, new, in_archive(desk, log), desk.config.dream_token_target, most)
+    target = desk.config.dream_token_target
+    most = most_new_hooks(agenda.tokens_leaving, agenda.tokens_before, rest, target)
+    after = hooked(log, new, in_archive(desk, log), target, most)
     if after != log:
         file_away(desk.places, Filing(log=(log, after)))
     return sum(one.line in after for one in new)
@@ -133,9 +153,13 @@ def _whole(record: Record) -> str:
 
 
 def _briefly(record: Record) -> ArchivedObservation:
-    """The item with the beginning of its first hook alone, for the topic of a line that every session pays for."""
+    """The item with a topic for its hook, for a line that every session pays for: what the first hook has of the item's
+    own words, in few of them; where it has none, the beginning of that hook."""
     item = observation_of(record)
-    return replace(item, hooks=tuple(" ".join(hook.split()[:TOPIC_WORDS]) for hook in item.hooks[:1]))
+    own = set(words_of(item.text))
+    words = item.hooks[0].split() if item.hooks else []
+    topic = [word for word in words if own.issuperset(words_of(word))] or words
+    return replace(item, hooks=tuple(filter(None, [" ".join(topic[:TOPIC_WORDS])])))
 
 
 def in_archive(desk: Desk, log: str) -> "frozenset[str]":

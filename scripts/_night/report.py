@@ -15,10 +15,13 @@ from _dream_files.desk import Desk
 from _errors import DAMAGED
 from _files import read_bytes
 from _ledger import read_ledger
+from _night.finding import masked
+from _night.hooklines import records_in
 from _night.progress import Agenda, Going
-from _observations import TYPES, parse_log
+from _night.steps import OBSERVATIONS
+from _observations import TYPES, observations_in, parse_log, shorten
 
-MOST_ITEMS = 2_000  # of a list in the log
+MOST_ITEMS, BEGINNING_CHARS = 2_000, 60  # of a list in the log, and of a text in it
 _RUN = "run "
 
 
@@ -78,6 +81,7 @@ def log_of(
 ) -> "dict[str, Any]":
     """The payload of write-log."""
     known = {going.id: going for going in agenda.going}
+    said = _beginnings(desk, agenda)
     told: "dict[str, Any]" = {
         **_shared(desk, agenda, outcome, gone, hooks),
         "run_time": agenda.began,
@@ -85,6 +89,7 @@ def log_of(
         "archived_items": [
             {
                 "id": name,
+                **({"text": said[name]} if name in said else {}),
                 "type": known[name].type,
                 "impact": impact(known[name].written)[0],
                 "reason": known[name].reason,
@@ -106,6 +111,15 @@ def log_of(
     return told
 
 
+def _beginnings(desk: Desk, agenda: Agenda) -> "dict[str, str]":
+    """By id, how each of the observations that left begins; in read-only mode of those that would leave."""
+    texts = {one.id: one.text for one in observations_in(parse_log(desk.log())) if one.id}
+    for name, record in records_in(desk.memory / OBSERVATIONS / f"{agenda.day}.md").items():
+        if record.entry and record.entry.observation:
+            texts[name] = record.entry.observation.text
+    return {name: f"“{shorten(masked(text), BEGINNING_CHARS)}”" for name, text in texts.items() if text}
+
+
 def _by_type(agenda: Agenda, left: "Mapping[str, int]") -> "dict[str, dict[str, int]]":
     """How many observations of each type there were, and how many of them left and stayed."""
     found = {}
@@ -123,6 +137,8 @@ def metrics_of(
     before = told["tokens_before"]
     return {
         **told,
+        # Not in the log, whose text has to be the same when a night that was killed is reported once more.
+        "runtime_seconds": round(outcome.seconds, 1),
         "reduction_pct": round(100.0 * told["tokens_saved"] / before, 1) if before else 0.0,
         "critical_false_archives": int(outcome.checked.get("critical_false_archives", 0)),
         "validation_passed": bool(outcome.checked.get("validation_passed", False)),
@@ -157,8 +173,7 @@ def _shared(
     return {
         "date": agenda.day,
         "model": ", ".join(outcome.models) or "none",
-        "runtime_seconds": round(outcome.seconds, 1),
-        "observations_total": agenda.observations,
+        "observations_total": total_of(agenda, gone),
         "observations_archived": len(gone),
         "hooks_created": len(hooks),
         "tokens_before": agenda.tokens_before,
@@ -166,6 +181,11 @@ def _shared(
         "tokens_saved": agenda.tokens_before - outcome.tokens,
         "dry_run": bool(desk.pretends),
     }
+
+
+def total_of(agenda: Agenda, gone: "Mapping[str, str]") -> int:
+    """How many observations the night found: those of the plan, and what an agent had taken out before it was made."""
+    return agenda.observations + len(gone.keys() - {going.id for going in agenda.going})
 
 
 def _validation(outcome: Outcome) -> "dict[str, Any]":
@@ -181,10 +201,10 @@ def sentences(
 ) -> "list[str]":
     """What a night did and why, in counts alone. `gone` says by id how each left, `kept_by` how many stay by why,
     `tokens` what the log takes now. With `is_done` False it is what a night would do."""
-    left, stay = len(gone), agenda.observations - len(gone)
-    verb = "left" if is_done else "would leave"
+    left, total = len(gone), total_of(agenda, gone)
+    stay, verb = total - left, "left" if is_done else "would leave"
     told = [
-        f"of {many(agenda.observations, 'observation')} {left} {verb} the log for the archive, {stay} stay; "
+        f"of {many(total, 'observation')} {left} {verb} the log for the archive, {stay} stay; "
         f"{agenda.tokens_before} tokens before, {tokens} after"
     ]
     why = Counter(_why_it_leaves(going) for going in agenda.going if going.id in gone)

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Optional
 
 from _account import BY_HAND, FORGOTTEN, LIVE, Files, Standing, read_files
-from _archive import read_archived, read_records
+from _archive import LINE, OldLine, by_name, name_of_print, read_archived, read_records
 from _cli import Result
-from _dream import hooked_id, without
+from _dream import highest_in, hooked_id, without
 from _dream.lines import with_id
 from _dream_files.desk import Desk
 from _errors import RefusedError, UsageError
 from _files import decode, read_bytes
 from _forget import is_id
+from _ledger import facts_of
 from _memory import iso
-from _observations import Entry, is_date, make_observation, parse_line, parse_log, render_line
-from _state import Filing, file_away, with_entries
+from _observations import Entry, is_date, make_observation, next_ids, parse_line, parse_log, render_line
+from _state import Filing, file_away, load_state, with_entries
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,17 @@ class Kept:
 
 
 def restore(desk: Desk, name: str) -> Result:
-    """Bring an observation back from the archive, or all those that a chunk was made of. One that is in the log stays
-    as it is. Raises UsageError for an id that nothing is known of, RefusedError for one whose text is gone."""
+    """Bring an observation back from the archive, or all those that a chunk was made of, or a line of an older
+    edition's archive, which gets an id. One that is in the log stays as it is. Raises UsageError for an id that nothing
+    is known of, RefusedError for one whose text is gone."""
     with desk.holding_memory():
         files = read_files(desk.places)
-        wanted = _sources(desk, files, name) if name.startswith("CHUNK-") else [name]
-        coming = [(one, _find(desk, files, one)) for one in wanted if one not in files.live]
+        older = by_name(files.older).get(name.lower() if name.lower().startswith(LINE) else name)
+        if name.lower().startswith(LINE) or (older and name not in {*files.ledger, *files.archived}):
+            wanted, coming = _of_older(desk, files, name.lower(), older)
+        else:
+            wanted = _sources(desk, files, name) if name.startswith("CHUNK-") else [name]
+            coming = [(one, _find(desk, files, one)) for one in wanted if one not in files.live]
         if coming and not desk.pretends:
             _bring_back(desk, files, coming, {name, *(one for one, _kept in coming)})
     facts = {
@@ -45,6 +51,36 @@ def restore(desk: Desk, name: str) -> Result:
     if desk.pretends:
         return Result("ok", desk.pretends, facts)
     return Result("ok", "restored" if coming else "already_there", facts)
+
+
+def _of_older(
+    desk: Desk, files: Files, name: str, line: "Optional[OldLine]"
+) -> "tuple[list[str], list[tuple[str, Kept]]]":
+    """A line of an older edition: the ids that it has got or gets, and what is to come. In the log it may be already,
+    and have no id yet."""
+    if any(name_of_print(str(one["fp"])) == name for one in files.unnamed):
+        return [name], []
+    if line is None:
+        raise _unknown(name)
+    ids = list(files.brought.get(line.fp, ()))[-1:]
+    if ids:
+        return ids, [(one, _find(desk, files, one)) for one in ids if one not in files.live]
+    kept = _with_new_id(desk, files, line)
+    return [kept[0]], [kept]
+
+
+def _with_new_id(desk: Desk, files: Files, line: OldLine) -> "tuple[str, Kept]":
+    """The line as it comes into the log, under an id that nobody had. Raises RefusedError for one that cannot be put
+    there."""
+    found = line.entry.observation
+    day = found.date if found and found.date else desk.today
+    used = [*files.live, *files.ledger, *files.archived]
+    (new,) = next_ids(day, 1, used, load_state(desk.places).highest.get(day, 0))
+    entry = line.entry if found else _made("", line.entry.raw)
+    entry = with_id(entry, new) if entry else None
+    if entry is None:
+        raise RefusedError("this line cannot be an observation", f"copy it from memory/{line.where} by hand")
+    return new, Kept(line.where, entry)
 
 
 def _sources(desk: Desk, files: Files, name: str) -> "list[str]":
@@ -139,6 +175,8 @@ def _bring_back(desk: Desk, files: Files, coming: "list[tuple[str, Kept]]", name
     rows = []
     for name, kept in ordered:
         if name not in files.ledger:
-            rows.append({"e": "adopted", "at": at, "id": name})
+            found = kept.entry.observation
+            rows.append({"e": "adopted", "at": at, "id": name, **(facts_of(found) if found else {})})
         rows.append({"e": "restored", "at": at, "id": name, "from": kept.where})
-    file_away(desk.places, Filing(log=(log, new), rows=tuple(rows)))
+    given = highest_in(name for name, _kept in coming)
+    file_away(desk.places, Filing(log=(log, new), rows=tuple(rows), highest=given))

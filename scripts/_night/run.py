@@ -6,30 +6,32 @@ is kept in memory/.total-recall/night.json until the reports are written.
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Optional
 
 import _cli
-from _account import Mending, account_of, mend, read_files
+from _account import BY_HAND, Mending, account_of, mend, read_files
 from _archive import Chunk
 from _cli import Result
 from _dream import Plan, age_log, plan
 from _dream_files import kept, preflight, rollback, validate
 from _dream_files.desk import Desk
-from _dream_files.preflight import deleted_by_hand, told_of
+from _dream_files.preflight import adopt, deleted_by_hand, told_of
 from _dream_files.rehearsal import rehearse
 from _dream_files.update import refresh
-from _errors import BusyError, RefusedError
+from _errors import BusyError, PayloadError, RefusedError
 from _files import lock
 from _memory import iso
 from _night.finding import Finder
 from _night.hooklines import in_archive, records_in, refresh_hooks
 from _night.progress import Agenda, Going, agenda_of, close_agenda, load_agenda, save_agenda
 from _night.report import Outcome, left_tonight, sentences, write_reports
-from _night.steps import CHUNKS, Leaving, age, commit, still_there
+from _night.steps import CHUNKS, Leaving, age, commit, to_leave
 from _observations import estimate_tokens, observations_in, parse_log
 from _state import Filing, file_away
 
@@ -150,16 +152,15 @@ def carry_out(work: Work) -> Result:
     desk = work.desk
     unfinished, status = left_over(desk)
     if unfinished is not None and status != kept.OPEN:
-        result = finish(work, unfinished)
-        if unfinished.day == desk.today:
+        result = finish_late(work, unfinished)
+        if result is not None:
             return result
         unfinished = None
-    if unfinished is None:
-        settle_accounts(work)
-        if is_done_today(desk):
-            tell(desk, work.flags)
-            facts = {"deleted_by_hand": 0, **work.counts, "tokens_after": estimate_tokens(desk.log())}
-            return Result("ok", "nothing_to_do", facts)
+    settle_accounts(work, only_deleted=unfinished is not None)
+    if unfinished is None and is_done_today(desk):
+        tell(desk, work.flags)
+        facts = {"deleted_by_hand": 0, **work.counts, "tokens_after": estimate_tokens(desk.log())}
+        return Result("ok", "nothing_to_do", facts)
     preflight(desk)
     agenda = begun(work)
     for batch in batches(agenda):
@@ -178,6 +179,19 @@ def carry_out(work: Work) -> Result:
     return finish(work, agenda)
 
 
+def finish_late(work: Work, agenda: Agenda) -> Optional[Result]:
+    """End a night that an earlier run had only to report on; its result where it is of today. That one of an earlier
+    day cannot be reported on holds up nothing: it is told with the night of today."""
+    try:
+        result = finish(work, agenda)
+        return result if agenda.day == work.desk.today else None
+    except (PayloadError, RefusedError) as problem:
+        if agenda.day == work.desk.today:
+            raise
+        work.flags.append(f"the night of {agenda.day} has no report: {problem}")
+        return None
+
+
 def left_over(desk: Desk) -> "tuple[Optional[Agenda], str]":
     """What an earlier run of the last night left to do, or only to report on, and what became of that night; None when
     there is nothing left, or the night was begun on another day and not ended."""
@@ -189,15 +203,17 @@ def left_over(desk: Desk) -> "tuple[Optional[Agenda], str]":
         return (None, "") if is_given_up else (agenda, night.status)
 
 
-def settle_accounts(work: Work) -> None:
-    """Tell the ledger what people did to the log by hand since the last night."""
+def settle_accounts(work: Work, only_deleted: bool = False) -> None:
+    """Tell the ledger what people did to the log by hand since the last night; in the middle of one only what they
+    deleted, for the rest is checked at its end."""
     desk = work.desk
     with desk.holding_memory():
         mending = mend(read_files(desk.places), iso(desk.run.now))
-        if mending.rows:
-            file_away(desk.places, Filing(rows=mending.rows))
+        rows = tuple(row for row in mending.rows if not only_deleted or row.get("why") == BY_HAND)
+        if rows:
+            file_away(desk.places, Filing(rows=rows))
     deleted = deleted_by_hand(mending)
-    work.count(mended=len(mending.rows), deleted_by_hand=len(deleted))
+    work.count(mended=len(rows), deleted_by_hand=len(deleted))
     work.flags += [*told_of(deleted), *vanished(mending)]
 
 
@@ -239,7 +255,8 @@ def planned(desk: Desk) -> Plan:
     """The plan for the log, with the decay of today in it in phase 2."""
     log, night = desk.log(), desk.night()
     aged = age_log(log, night).log if night.phase > 1 else log
-    numbers = [int(name.rsplit("-", 1)[1]) for name in records_in(desk.memory / f"{CHUNKS}/{desk.today}.md")]
+    chunks = " ".join(records_in(desk.memory / f"{CHUNKS}/{desk.today}.md"))
+    numbers = map(int, re.findall(r"\bCHUNK-[0-9]{8}-([0-9]{3,9})\b", chunks))
     return plan(aged, night, max(numbers, default=0), in_archive(desk, log), estimate_tokens(log))
 
 
@@ -252,31 +269,32 @@ def batches(agenda: Agenda) -> "list[Sequence[Going]]":
 def leave(work: Work, agenda: Agenda, batch: "Sequence[Going]") -> None:
     """One step: some observations go into the archive. No lock is held while a model is asked for their hooks."""
     desk = work.desk
-    hooks = work.finder.hooks_for(found_in_log(desk, batch))
+    hooks = work.finder.hooks_for(found_in_log(desk, agenda, batch))
     with desk.holding_memory():
-        leaving = [one for one in still_there(desk.log(), batch) if one.going.id in hooks]
+        leaving = [one for one in to_leave(desk, agenda, batch) if one.going.id in hooks]
         if leaving:
             commit(desk, agenda, [replace(one, hooks=hooks[one.going.id]) for one in leaving])
 
 
 def make_chunk(work: Work, agenda: Agenda, chunk: Chunk) -> None:
-    """One step: some observations become one. When a person has changed any of them since, all stay."""
+    """One step: some observations become one. When a person has changed any of them since, or asked it back, all
+    stay."""
     desk = work.desk
     wanted = [going for going in agenda.going if going.into == chunk.id]
-    sources = found_in_log(desk, wanted)
+    sources = found_in_log(desk, agenda, wanted)
     if not sources or len(sources) != len(chunk.sources):
         return
     hooks, made = work.finder.hooks_for(sources), work.finder.finding_for(chunk, sources)
     with desk.holding_memory():
-        leaving = still_there(desk.log(), wanted)
+        leaving = to_leave(desk, agenda, wanted)
         if len(leaving) == len(wanted):
             commit(desk, agenda, [replace(one, hooks=hooks[one.going.id]) for one in leaving], made)
 
 
-def found_in_log(desk: Desk, wanted: "Sequence[Going]") -> "list[Leaving]":
-    """Those of the wanted that stand in the log as they were planned for."""
+def found_in_log(desk: Desk, agenda: Agenda, wanted: "Sequence[Going]") -> "list[Leaving]":
+    """Those of the wanted that may go now."""
     with desk.holding_memory():
-        return still_there(desk.log(), wanted)
+        return to_leave(desk, agenda, wanted)
 
 
 # Its end -------------------------------------------------------------------------------------------------------------
@@ -299,6 +317,7 @@ def stop(work: Work, agenda: Agenda) -> Result:
 def finish(work: Work, agenda: Agenda) -> Result:
     """Validate, roll back when a gate does not hold, and report."""
     desk = work.desk
+    heed_people(desk)
     live = {one.id for one in observations_in(parse_log(desk.log()))}
     held_back = frozenset(going.id for going in agenda.going if going.id in live)
     checked = validate(desk, False, held_back)
@@ -313,13 +332,47 @@ def finish(work: Work, agenda: Agenda) -> Result:
     after = estimate_tokens(desk.log())
     found = planned(desk)
     over = [] if problem else list(held_up(found, after, found.tokens_leaving))
-    outcome = Outcome(status, after, checked.facts, work.elapsed(), (*work.flags, *over), work.finder.models)
-    paths = write_reports(desk, agenda, outcome)
-    close_agenda(desk.places)
+    flags = (*work.flags, *over, *without_model(work))
+    outcome = Outcome(status, after, checked.facts, work.elapsed(), flags, work.finder.models)
+    paths = report_at_last(desk, agenda, outcome)
     gone = left_tonight(desk, agenda)
     tell(desk, [*sentences(agenda, gone, {} if problem else found.kept_by, str(after)), *outcome.flags])
     facts = {**told(work, agenda), **paths}
     return _cli.failed(problem, facts) if problem else Result("ok", "done", facts)
+
+
+def without_model(work: Work) -> "list[str]":
+    """The sentence about a model that was to help and could not."""
+    failure = work.finder.failure
+    return (
+        [f"no model helped any more after one had failed ({failure}): hooks were made without"]
+        if failure
+        else []
+    )
+
+
+def heed_people(desk: Desk) -> None:
+    """Tell the ledger which of what had left people have typed back into the log, and give a copy of a line that they
+    have made an id of its own."""
+    with desk.holding_memory():
+        rows = mend(read_files(desk.places), iso(desk.run.now)).rows
+        back = tuple(row for row in rows if row["e"] == "restored")
+        if back:
+            file_away(desk.places, Filing(rows=back))
+        named = Counter(one.id for one in observations_in(parse_log(desk.log())) if one.id)
+        if any(number > 1 for number in named.values()):
+            adopt(desk)
+
+
+def report_at_last(desk: Desk, agenda: Agenda, outcome: Outcome) -> "dict[str, str]":
+    """Write the reports and close the night, also one whose reports are refused: another try would end the same."""
+    try:
+        paths = write_reports(desk, agenda, outcome)
+    except (PayloadError, RefusedError):
+        close_agenda(desk.places)
+        raise
+    close_agenda(desk.places)
+    return paths
 
 
 def faults_of_tonight(desk: Desk, agenda: Agenda) -> str:
@@ -353,4 +406,5 @@ def told(work: Work, agenda: Agenda) -> "dict[str, Any]":
         "calls": work.finder.calls,
         "refused": work.finder.refused,
         "models": list(work.finder.models),
+        **({"model_failed": work.finder.failure} if work.finder.failure else {}),
     }

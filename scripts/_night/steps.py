@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -10,6 +10,7 @@ from _archive import (
     ArchivedObservation,
     Block,
     Chunk,
+    Record,
     block_for,
     read_records,
     render_chunks,
@@ -17,7 +18,9 @@ from _archive import (
 )
 from _dream import Night, age_log, without
 from _dream_files import kept
+from _dream_files.archive import is_copy
 from _dream_files.desk import Desk
+from _dream_files.taken import asked_back
 from _files import decode, read_bytes
 from _ledger import sha_of
 from _memory import iso
@@ -50,15 +53,31 @@ class Leaving:
         return tidy("; ".join([self.observation.text, *filter(None, map(tidy, children))]))
 
 
+def to_leave(desk: Desk, agenda: Agenda, wanted: "Iterable[Going]") -> "list[Leaving]":
+    """Those of the wanted that may go now: they stand in the log as they were planned for, nobody has asked them back
+    since, and the day's archive file does not hold them in other words, where one could not be told from the other:
+    these go with a later night. The caller holds the memory lock."""
+    back, held = asked_back(desk, agenda.run, agenda.began), _held(desk, agenda)
+    return [
+        one
+        for one in still_there(desk.log(), wanted)
+        if one.going.id not in back and (one.going.id not in held or is_copy(held[one.going.id], one.entry))
+    ]
+
+
 def still_there(log: str, wanted: "Iterable[Going]") -> "list[Leaving]":
-    """Those of the wanted that stand in the log as they were."""
+    """Those of the wanted that stand in the log as they were. One whose id another line bears as well stays until the
+    next night, which gives that an id of its own."""
     entries = parse_log(log)
-    by_id = {entry.observation.id: place for place, entry in enumerate(entries) if entry.observation}
+    places: "dict[str, list[int]]" = {}
+    for place, entry in enumerate(entries):
+        if entry.observation:
+            places.setdefault(entry.observation.id, []).append(place)
     found = []
     for going in wanted:
-        place = by_id.get(going.id)
-        if place is not None and name_of(entries[place]) == going.name:
-            found.append(Leaving(going, entries[place], place))
+        here = places.get(going.id, [])
+        if len(here) == 1 and name_of(entries[here[0]]) == going.name:
+            found.append(Leaving(going, entries[here[0]], here[0]))
     return found
 
 
@@ -67,19 +86,17 @@ def commit(desk: Desk, agenda: Agenda, leaving: "Sequence[Leaving]", chunk: Opti
     The caller holds the memory lock, and has found them in the log as it is now."""
     log, at = desk.log(), iso(desk.run.now)
     new = without(parse_log(log), (one.position for one in leaving))
-    rows = [row_of(one, agenda, at) for one in leaving]
     held = _held(desk, agenda)
-    items = render_observations(
-        _item(one, agenda) for one in leaving if held.get(one.going.id) != sha_of(one.entry.raw)
-    )
+    rows = [row_of(one, agenda, at, held) for one in leaving]
+    items = render_observations(_item(one, agenda) for one in leaving if one.going.id not in held)
     blocks = blocks_for(desk, agenda, items, render_chunks([chunk] if chunk else []))
     file_away(desk.places, Filing(blocks, (log, new), tuple(rows)))
 
 
-def _held(desk: Desk, agenda: Agenda) -> "dict[str, str]":
+def _held(desk: Desk, agenda: Agenda) -> "dict[str, Record]":
     """By id, what the day's archive file has already: of an agent's night that was given up, say."""
     content = decode(read_bytes(desk.memory / OBSERVATIONS / f"{agenda.day}.md") or b"")
-    return {record.id: sha_of(record.text) for record in read_records(content)}
+    return {record.id: record for record in read_records(content)}
 
 
 def blocks_for(desk: Desk, agenda: Agenda, observations: str, chunks: str) -> "dict[str, Block]":
@@ -94,8 +111,8 @@ def blocks_for(desk: Desk, agenda: Agenda, observations: str, chunks: str) -> "d
     return blocks
 
 
-def row_of(one: Leaving, agenda: Agenda, at: str) -> "dict[str, Any]":
-    """The ledger's row for an observation that leaves."""
+def row_of(one: Leaving, agenda: Agenda, at: str, held: "Mapping[str, Record]") -> "dict[str, Any]":
+    """The ledger's row for an observation that leaves; `held` is what the archive has of it already."""
     row = {
         "e": "chunked" if one.going.into else "archived",
         "at": at,
@@ -104,7 +121,8 @@ def row_of(one: Leaving, agenda: Agenda, at: str) -> "dict[str, Any]":
     }
     if one.going.into:
         row["into"] = one.going.into
-    lies = {"in": f"{OBSERVATIONS}/{agenda.day}.md", "sha": sha_of(one.entry.raw)}
+    text = held[one.going.id].text if one.going.id in held else one.entry.raw
+    lies = {"in": f"{OBSERVATIONS}/{agenda.day}.md", "sha": sha_of(text)}
     return {**row, "by": BY, **lies, "night": agenda.run}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _observations.brief import BRIEF_MAX_CHARS, render_brief
 from _observations.line import (
+    BOM,
     HIGH,
     HIGH_FROM,
     LOW,
@@ -35,9 +36,11 @@ from _observations.log import (
     observations_in,
     parse_log,
     render_addition,
+    text_of,
 )
 
 __all__ = [
+    "BOM",
     "BRIEF_MAX_CHARS",
     "HEAD",
     "HIGH",
@@ -68,5 +71,6 @@ __all__ = [
     "render_brief",
     "render_line",
     "shorten",
+    "text_of",
     "tidy",
 ]

@@ -7,6 +7,7 @@ A line looks like this (schemas/observation-format.md has all of it):
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -23,12 +24,17 @@ UNTAGGED_TYPE, UNTAGGED_IMPORTANCE = "fact", 5.0
 # Words that other editions of this skill wrote for one of the seven.
 TYPE_ALIASES: Mapping[str, str] = {"decision": "preference", "task": "goal", "note": "context"}
 MAX_TEXT_CHARS = 600
+_DECIMALS = 3  # of an importance
+# What is read of one line; `full_text` has all of it.
+READ_MAX_CHARS = 10 * MAX_TEXT_CHARS
+# What an editor may put in front of a file, and a copy of two files in front of a line. It is no part of a text.
+BOM = "\ufeff"
 
 _PAIR = re.compile(r"dc:([a-z_]+)=([^\s<>]+)")
 _TIME = re.compile(
-    r"\(?(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*([AaPp])\.?[Mm]\.?)?\)?(?:\s*[:–—-]\s+(?=\S)|\s+|$)"
+    r"\(?([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\s*([AaPp])\.?[Mm]\.?)?\)?(?:\s*[:–—-]\s+(?=\S)|\s+|$)"
 )
-_TIME_24 = re.compile(r"(\d\d):(\d\d)()(?:\s+|$)")
+_TIME_24 = re.compile(r"([0-9]{2}):([0-9]{2})()(?:\s+|$)")
 _BULLET = re.compile(r"^[-*]\s+")
 # Bullets and marks: taken off together, for one at a time would copy the rest of the text for each.
 _IN_FRONT = re.compile(rf"^(?:[-*•:–—]\s+|(?:{'|'.join(MARKS)})\ufe0f?\s*)+")
@@ -96,7 +102,7 @@ def mark_for(importance: float) -> str:
 
 def is_date(text: str) -> bool:
     """True for a day of the calendar written YYYY-MM-DD."""
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False
     try:
         date.fromisoformat(text)
@@ -150,7 +156,7 @@ def make_observation(
         time, text = _clock(found), tidy(text[found.end() :], max_chars)
     if not text or (not time and _TIME.match(text)):
         return None
-    return Observation(text, type, min(10.0, max(0.0, importance)), date, time)
+    return Observation(text, type, _within(importance), date, time)
 
 
 def parse_line(line: str) -> Optional[Observation]:
@@ -158,6 +164,24 @@ def parse_line(line: str) -> Optional[Observation]:
 
     Times of 12 hours become 24; an unknown type is taken as "fact", importance out of range is drawn in.
     """
+    parts = _take_apart(line, READ_MAX_CHARS)
+    if parts is None:
+        return None
+    text, time, mark, fields = parts
+    return _with_fields(Observation(text, time=time), mark, fields)
+
+
+@functools.lru_cache(maxsize=4)
+def full_text(line: str) -> str:
+    """All that an observation's line says, without mark, time and metadata: an Observation holds no more than the first
+    6,000 characters. "" when `parse_line` finds none in it."""
+    parts = _take_apart(line, len(line))
+    return parts[0] if parts else ""
+
+
+def _take_apart(line: str, max_chars: int) -> "Optional[tuple[str, str, str, dict[str, str]]]":
+    """A line's text, time, mark and metadata."""
+    line = line.lstrip(BOM)
     bullet = _BULLET.match(line)
     if not bullet:
         return None
@@ -168,7 +192,7 @@ def parse_line(line: str) -> Optional[Observation]:
         fields, body = dict(_PAIR.findall(comment)), text_part
     body = re.sub(r"^\*\*(.{1,3})\*\*\s*", r"\1 ", body)
     mark = next((found for found in MARKS if body.startswith(found)), "")
-    text = tidy(body, MAX_TEXT_CHARS * 10)
+    text = tidy(body, max_chars)
     # Lines of ours tell the time by 24 hours: what follows "09:05" in them is a word, as in German "Am Montag". A line
     # of another edition that has got nothing but an id keeps its "02:05 PM".
     is_ours = bool(fields) and ("type" in fields or "id" not in fields)
@@ -176,10 +200,10 @@ def parse_line(line: str) -> Optional[Observation]:
     found = found or _TIME.match(text)
     time = _clock(found) if found else ""
     if found and time:
-        text = tidy(text[found.end() :])
+        text = tidy(text[found.end() :], max_chars)
     if not text or (not time and _TIME.match(text)):
         return None
-    return _with_fields(Observation(text, time=time), mark, fields)
+    return text, time, mark, fields
 
 
 def split_comment(line: str) -> "tuple[str, str]":
@@ -223,10 +247,15 @@ def _with_fields(plain: Observation, mark: str, fields: Mapping[str, str]) -> Ob
 
 
 def _importance(text: str) -> float:
-    found = re.match(r"\d+(?:\.\d+)?", text)
+    found = re.match(r"[0-9]+(?:\.[0-9]+)?", text)
     if found:
-        return min(10.0, float(found.group()))
+        return _within(float(found.group()))
     return UNTAGGED_IMPORTANCE
+
+
+def _within(importance: float) -> float:
+    """As it can stand in a line, and is read back from it."""
+    return round(min(10.0, max(0.0, importance)), _DECIMALS)
 
 
 def _clock(found: "re.Match[str]") -> str:

@@ -10,8 +10,11 @@ from typing import NamedTuple, Optional
 
 from _likeness import WIDE
 from _observations.line import (
+    BOM,
     MARKS,
+    READ_MAX_CHARS,
     Observation,
+    full_text,
     is_date,
     is_hook,
     parse_line,
@@ -23,16 +26,17 @@ from _observations.line import (
 _ABOUT = "Written by Total Recall. Edit freely: lines of any other shape are kept as they are."
 HEAD = f"# Observations Log\n\n{_ABOUT}\n\n---\n"
 
-_METADATA_LINE = re.compile(r"^\s*<!--.*-->\s*$")
+# Nothing but metadata: a comment that says anything else is a person's.
+_METADATA_LINE = re.compile(r"^\s*<!--\s*dc:\w+=[^\s<>]+(?:\s+dc:\w+=[^\s<>]+)*\s*-->\s*$")
 _DATE_LINE = re.compile(
-    r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*(\d{4}-\d{2}-\d{2})\b.*$|^#{1,6}\s*(\d{4}-\d{2}-\d{2})\s*$"
+    r"^(?:#{1,6}\s*)?\**Date:?\**:?\s*([0-9]{4}-[0-9]{2}-[0-9]{2})\b.*$|^#{1,6}\s*([0-9]{4}-[0-9]{2}-[0-9]{2})\s*$"
 )
-_DAY = re.compile(r"[#*\s]*(?:Date:?)?[*:\s]*\d{4}-\d{2}-\d{2}")
+_DAY = re.compile(rf"{BOM}?[#*\s]*(?:Date:?)?[*:\s]*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 _ENDING = re.compile(r"[*\s]*")
 _HEADING = re.compile(r"^(#{1,6})(?:\s|$)")
 _INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?!.*`)")
-_ID = re.compile(r"^OBS-(\d{8})-(\d{3,9})$")
+_ID = re.compile(r"OBS-([0-9]{8})-([0-9]{3,9})")
 
 
 class Entry(NamedTuple):
@@ -61,7 +65,7 @@ def parse_log(text: str) -> "tuple[Entry, ...]":
     number, closing = 0, -1
     while number < len(lines):
         line = lines[number]
-        clean = line.rstrip("\r")
+        clean = _clean(line)
         if number < closing:
             days_inside.sees(clean)
             entry = _read_quoted(line, clean, days_inside.day)
@@ -75,6 +79,11 @@ def parse_log(text: str) -> "tuple[Entry, ...]":
         entries.append(_extended(entry, lines[number + 1 : end]) if end > number + 1 else entry)
         number = end
     return tuple(entries)
+
+
+def _clean(line: str) -> str:
+    """A line without what editors put around it."""
+    return line.rstrip("\r").lstrip(BOM)
 
 
 class _Days:
@@ -143,7 +152,7 @@ def _closing_of(lines: Sequence[str], start: int, never_closed: "set[str]") -> i
         return -1
     number = start + 1
     while number < len(lines):
-        if _read_quoted(lines[number], lines[number].rstrip("\r"), "").observation:
+        if _read_quoted(lines[number], _clean(lines[number]), "").observation:
             number = _end_of(lines, number)
         elif _closes(lines[number], closing):
             return number
@@ -156,7 +165,7 @@ def _closing_of(lines: Sequence[str], start: int, never_closed: "set[str]") -> i
 def _end_of(lines: Sequence[str], start: int) -> int:
     """The number of the line behind the observation that begins on line `start` and all that belongs to it."""
     end = start + 1
-    while end < len(lines) and _belongs_to_entry_above(lines[end].rstrip("\r")):
+    while end < len(lines) and _belongs_to_entry_above(_clean(lines[end])):
         end += 1
     return end
 
@@ -198,6 +207,14 @@ def observations_in(entries: Iterable[Entry]) -> "list[Observation]":
     return [entry.observation for entry in entries if entry.observation]
 
 
+def text_of(entry: Entry) -> str:
+    """All that the line of an observation says, however long it is; "" for any other entry."""
+    if entry.observation is None:
+        return ""
+    line = entry.raw.partition("\n")[0]
+    return full_text(line) if len(line) > READ_MAX_CHARS else entry.observation.text
+
+
 def children_of(entry: Entry) -> "list[str]":
     """The lines below an observation that say more about it, as they stand: not those of its metadata."""
     return [line for line in entry.raw.split("\n")[1:] if not _METADATA_LINE.match(line)]
@@ -219,7 +236,7 @@ def last_heading(entries: Iterable[Entry]) -> str:
     found = ""
     for entry in entries:
         if entry.kind == "date":
-            found = _day_of(entry.raw.rstrip("\r"))
+            found = _day_of(_clean(entry.raw))
         elif entry.kind == "heading":
             found = ""
     return found
@@ -247,7 +264,7 @@ def next_ids(day: str, count: int, used: Iterable[str], highest: int = 0) -> "li
     """`count` new ids of a day ("YYYY-MM-DD"), above `highest` and above every id of that day in `used`."""
     compact = day.replace("-", "")
     for known in used:
-        found = _ID.match(known)
+        found = _ID.fullmatch(known)
         if found and found.group(1) == compact:
             highest = max(highest, int(found.group(2)))
     return [f"OBS-{compact}-{highest + step:03d}" for step in range(1, count + 1)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from _clean import clean, look
+from _clean import Cleaning, clean, look
 from _cli import Result, Run
+from _counting import many
 from _files import decode, read_bytes
 from _memory import keep_copy, refresh_brief
 from _observations import shorten, tidy
@@ -20,7 +21,7 @@ def clean_log(run: Run) -> Result:
     kept. Raises BusyError when another run has the memory lock."""
     places, zone = Places(run.config.observations_path, run.config.private_dir), run.config.zone
     if run.dry_run:
-        return _told(run, look(_log_of(places), run.now, zone).found, {})
+        return _told(run, look(_log_of(places), run.now, zone), {})
     with places.memory():
         replay(places)
         log, backup = _log_of(places), ""
@@ -30,25 +31,36 @@ def clean_log(run: Run) -> Result:
             clean(places, cleaning, log, run.now, zone)
         state = load_state(places)
         save_state(places, state._replace(brief_of=refresh_brief(places, state)[1]))
-    return _told(run, cleaning.found, {"backup": backup})
+    return _told(run, cleaning, {"backup": backup})
 
 
 def _log_of(places: Places) -> str:
     return decode(read_bytes(places.observations) or b"")
 
 
-def _told(run: Run, found: "Sequence[tuple[int, str, str]]", facts: "dict[str, Any]") -> Result:
-    """How many lines of each kind, and which. What they say is shown to a person at a terminal alone, never printed
-    where it may be kept."""
+def _told(run: Run, cleaning: Cleaning, facts: "dict[str, Any]") -> Result:
+    """How many lines of each kind, and which; also those that were spared. What they say is shown to a person at a
+    terminal alone, never printed where it may be kept."""
+    found = cleaning.found
     lines: "dict[str, list[int]]" = {}
-    for line, reason, text in found:
+    for line, reason, _text in found:
         lines.setdefault(reason, []).append(line)
-        if run.on_terminal and sum(map(len, lines.values())) <= LINES_SHOWN:
-            run.say(f"  line {line}: {reason}: {shorten(tidy(text), CHARS_SHOWN)}")
+    _show(run, found)
     counts = {reason: len(numbers) for reason, numbers in sorted(lines.items())}
-    told = ", ".join(f"{number} {reason}" for reason, number in counts.items()) or "nothing"
-    run.say(f"observer: {told} {'would be' if run.dry_run else 'was'} taken out of the log")
+    told = ", ".join(f"{reason} {number}" for reason, number in counts.items()) or "nothing"
+    run.say(f"observer: {'to be taken' if run.dry_run else 'taken'} out of the log: {told}")
     shown = {reason: numbers[:LINES_SHOWN] for reason, numbers in sorted(lines.items())}
-    facts = {"found": len(found), "reasons": counts, "lines": shown, **facts}
+    if cleaning.spared:
+        stay = many(len(cleaning.spared), "note stays", "notes stay")
+        run.say(f"observer: {stay} that may be a model's draft, between tags of thoughts")
+        _show(run, [(line, "stays", entry.raw) for line, entry in cleaning.spared])
+    spared = [line for line, _entry in cleaning.spared]
+    facts = {"found": len(found), "reasons": counts, "lines": shown, "spared": spared[:LINES_SHOWN], **facts}
     reason = "dry_run" if run.dry_run else "cleaned" if found else "nothing_to_clean"
     return Result("ok", reason, facts)
+
+
+def _show(run: Run, found: "Sequence[tuple[int, str, str]]") -> None:
+    """The first lines of it, for a person at a terminal."""
+    for line, reason, text in found[:LINES_SHOWN] if run.on_terminal else ():
+        run.say(f"  line {line}: {reason}: {shorten(tidy(text), CHARS_SHOWN)}")

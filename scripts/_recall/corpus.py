@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from _archive import ArchivedObservation, render_observations
+from _archive import OLD_ARCHIVES, ArchivedObservation, names_of, render_observations, says_more
 from _errors import StorageError
 from _files import decode, encode, read_bytes
 from _observations import parse_log
@@ -21,11 +21,7 @@ FOLDERS = (
     ("archive/chunks", CHUNKED),
     ("archive/reflections", MERGED),
 )
-LISTS = (
-    ("observations.md", LIVE),
-    ("archived-observations.md", ARCHIVED),
-    ("archive/archived-observations.md", ARCHIVED),
-)
+LISTS = (("observations.md", LIVE), *((name, ARCHIVED) for name in OLD_ARCHIVES))
 # One of these stands in every file of items; what has none of them is read as a list of lines.
 _OF_ITEMS = (b"\n**Original date**:", b"\n**Impact**:", b"\n**Archived", b"\n**Date range**:", b"\n**Source")
 
@@ -140,15 +136,13 @@ def _read(folder: int, name: str) -> bytes:
 def _as_items(content: bytes) -> bytes:
     """A list of lines in the form that archived items have, so that one search does for both. Hooks are left out: the
     items that they lead to have them."""
+    told = [entry for entry in parse_log(decode(content)) if says_more(entry)]
     items = []
-    for number, entry in enumerate(parse_log(decode(content))):
-        if entry.observation:
-            one = entry.observation
-            items.append(
-                ArchivedObservation(
-                    one.id or f"line-{number + 1}", entry.raw, one.date, one.importance, type=one.type
-                )
-            )
-        elif entry.kind == "other" and len(entry.raw.strip()) > 3:
-            items.append(ArchivedObservation(f"line-{number + 1}", entry.raw))
+    for name, entry in zip(names_of(told), told):
+        one = entry.observation
+        items.append(
+            ArchivedObservation(name, entry.raw, one.date, one.importance, type=one.type)
+            if one
+            else ArchivedObservation(name, entry.raw)
+        )
     return encode(render_observations(items))

@@ -98,6 +98,17 @@ _FEASTS = (
     (1, 1, re.compile(r"\b(?:new year|silvester|neujahr|nouvel an|capodanno|año nuevo|ano novo)\b", re.I)),
     (4, 27, re.compile(r"\b(?:easter|ostern|pâques|pascua|pasqua|páscoa|pasen)\b", re.I)),
 )
+# Days that come back each year; of a birth, whose year may stand there too.
+_YEARLY = re.compile(
+    r"(?<!\w)(?:birthdays?|b-?day|anniversary|name day|geburtstag\w*|namenstag\w*|hochzeitstag\w*|jahrestag\w*"
+    r"|anniversaire|cumpleaños|aniversario|compleanno|anniversario|aniversário|verjaardag|födelsedag\w*|fødselsdag\w*"
+    r"|urodziny|rocznica|день рождения|годовщина)(?!\w)|誕生日|生日|纪念日|紀念日|記念日|생일|기념일",
+    re.I,
+)
+_BORN = re.compile(
+    r"(?<!\w)(?:born|geboren|née?|nacid[oa]|nat[oa]|nascid[oa]|urodzon[ya]|родил\w+)(?!\w)|出生|태어", re.I
+)
+_NEAR_CHARS = 20  # between such a word and its date
 _WORD = re.compile(r"[^\W\d_]+")
 # A day without a year that lies further back than this when it is said means the one to come.
 _LONG_PAST_DAYS = 60
@@ -110,7 +121,24 @@ _PAST = re.compile(
 
 def names_a_day_to_come(text: str, said: date, today: date) -> bool:
     """Whether a text that was said on a day names today or a later day: a date, or what a relative word can mean."""
-    return any(day >= today for day in days_named(text, said))
+    return comes_every_year(text) or any(day >= today for day in days_named(text, said))
+
+
+def comes_every_year(text: str) -> bool:
+    """Whether a text names the day of a birthday or of another day that is always still to come."""
+    text = ascii_digits(text)
+    yearly, born = ([found.span() for found in one.finditer(text)] for one in (_YEARLY, _BORN))
+    return any(
+        mention.month and mention.day and _is_near(mention, yearly if not mention.year else born)
+        for mention in mentions(text)
+    )
+
+
+def _is_near(mention: Mention, words: "list[tuple[int, int]]") -> bool:
+    return any(
+        0 <= mention.start - end <= _NEAR_CHARS or 0 <= start - mention.end <= _NEAR_CHARS
+        for start, end in words
+    )
 
 
 def days_named(text: str, said: date) -> "list[date]":

@@ -122,9 +122,11 @@ def ask(*words: str) -> "dict[str, Any]":
 
 
 def all_jobs() -> "list[dict[str, Any]]":
-    """Every job of the gateway, the disabled ones too."""
+    """Every job of the gateway, the disabled ones too. Raises ConfigError when the answer is not the list of them."""
     found = ask("cron", "list", "--all", "--json").get("jobs")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        raise ConfigError("`openclaw cron list` gave no list of jobs", "see: openclaw cron list --all --json")
+    return [one for one in found if isinstance(one, dict)]
 
 
 def is_ours(there: Mapping[str, Any], known: Known) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from _archive import Block, append_block
 from _compat import sha256_hex
-from _ledger import append_rows
+from _ledger import append_rows, mark_of
 from _state.places import Places
 from _state.redraft import redrafted
 from _state.rewrite import rewrite_log
@@ -32,10 +32,11 @@ class Filing:
     highest: "Mapping[str, int]" = field(default_factory=dict)
 
 
-def journal_of(_places: Places, change: Filing) -> "dict[str, Any]":
-    """What the journal says of it."""
+def journal_of(places: Places, change: Filing) -> "dict[str, Any]":
+    """What the journal says of it. A later one that does the same has another number."""
     blocks = {name: block._asdict() for name, block in change.blocks.items()}
-    number = sha256_hex(json.dumps([blocks, change.log, list(change.rows)]).encode())[:16]
+    told = [mark_of(places.ledger), blocks, change.log, list(change.rows)]
+    number = sha256_hex(json.dumps(told).encode())[:16]
     return {
         "schema": SCHEMA,
         "kind": "filing",
@@ -58,7 +59,7 @@ def apply(places: Places, journal: Mapping[str, Any]) -> None:
         rewrite_log(places, lambda text: redrafted(seen, new, text))
     if rows:
         append_rows(places.ledger, rows)
-    if highest:
+    if rows or highest:
         state = load_state(places)
         given = {day: max(number, state.highest.get(day, 0)) for day, number in highest.items()}
         save_state(places, state._replace(highest={**state.highest, **given}))

@@ -10,8 +10,9 @@ from typing import Any, Optional
 from _compat import sha256_hex
 from _errors import BusyError
 from _files import append_file, cut_file, decode, encode, read_bytes
-from _ledger import append_rows
+from _ledger import append_rows, mark_of
 from _observations import (
+    BOM,
     Entry,
     Observation,
     next_ids,
@@ -144,8 +145,8 @@ def journal_of(places: Places, change: Commit) -> "dict[str, Any]":
         for row in rows:
             row["line"] = waiting[row["id"]].line
         state = state._replace(provisional={**state.provisional, **waiting})
-    # The same commit whatever went wrong before it.
-    told = state._replace(failures_in_row=0, last_failure="", last_good_run="")
+    # The same commit whatever went wrong before it, and another one than any before it.
+    told = state._replace(failures_in_row=0, last_failure="", last_good_run="", ledger=mark_of(places.ledger))
     number = sha256_hex(json.dumps([rows, lines, told.as_json()]).encode())[:16]
     return {
         "schema": SCHEMA,
@@ -223,5 +224,5 @@ def is_unedited(entry: Entry, removed: Mapping[str, str]) -> bool:
 
 def _line_hash(line: str) -> str:
     """An editor may have given the file other line ends: that is no edit of the line."""
-    line = line.replace("\r\n", "\n").rstrip("\r")
+    line = line.replace("\r\n", "\n").rstrip("\r").lstrip(BOM)
     return sha256_hex(encode(line))

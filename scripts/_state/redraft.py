@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from _observations import Entry, bare_day, children_of, is_bare_day, last_heading, parse_log
+from _observations import BOM, Entry, bare_day, children_of, is_bare_day, last_heading, parse_log, text_of
 
 Key = tuple[str, ...]
 
@@ -17,9 +17,9 @@ def key_of(entry: Entry) -> Key:
     """What an entry is known again by, whatever its metadata and mark are."""
     observation = entry.observation
     if observation is None:
-        return (entry.kind, entry.raw.strip())
+        return (entry.kind, entry.raw.lstrip(BOM).strip())
     children = map(str.strip, children_of(entry))
-    return ("observation", observation.date, observation.time, observation.text, *children)
+    return ("observation", observation.date, observation.time, text_of(entry), *children)
 
 
 def says_something(entry: Entry) -> bool:
@@ -33,8 +33,10 @@ def redrafted(base: str, new: str, current: str) -> str:
     What they added is in it, at the end; what they removed is not, but for the days of date lines, which what stands
     below still needs; where they changed an entry, theirs stands. Doing it twice is doing it once.
     """
+    front = current[: len(current) - len(current.lstrip(BOM))]
+    base, new, current = (text.lstrip(BOM) for text in (base, new, current))
     if current in (base, new):
-        return new
+        return front + new
     before, theirs, ours = (_by_key(parse_log(text)) for text in (base, current, new))
     added = _beyond(parse_log(current), before, ours)
     edited: "dict[str, list[Entry]]" = {}
@@ -43,9 +45,10 @@ def redrafted(base: str, new: str, current: str) -> str:
             edited.setdefault(entry.observation.id, []).append(entry)
     kept: "list[str]" = []
     placed: "set[str]" = set()
-    for entry in parse_log(new):
+    removed = _removed(parse_log(new), before, theirs)
+    for position, entry in enumerate(parse_log(new)):
         name = entry.observation.id if entry.observation else ""
-        if not (says_something(entry) and _was_removed(entry, before, theirs)):
+        if position not in removed:
             kept.append(_newest(entry, before, theirs))
         elif name in edited and name not in placed:
             kept += [one.raw for one in edited[name]]
@@ -53,7 +56,7 @@ def redrafted(base: str, new: str, current: str) -> str:
         elif entry.kind == "date":
             kept.append(bare_day(entry.raw))
     late = [entry for entry in added if not (entry.observation and entry.observation.id in placed)]
-    return with_entries("\n".join(kept), late)
+    return front + with_entries("\n".join(kept), late)
 
 
 def with_entries(text: str, entries: "Iterable[Entry]") -> str:
@@ -68,7 +71,7 @@ def with_entries(text: str, entries: "Iterable[Entry]") -> str:
         if entry.observation and entry.observation.date != day:
             day = entry.observation.date
             parts.append(f"\nDate: {day}\n\n" if day else "\n## Without a date\n\n")
-        parts.append(entry.raw + "\n")
+        parts.append(entry.raw.lstrip(BOM) + "\n")
     return "".join(parts)
 
 
@@ -102,10 +105,27 @@ def _beyond(
     return found
 
 
-def _was_removed(entry: Entry, before: "dict[Key, list[Entry]]", theirs: "dict[Key, list[Entry]]") -> bool:
-    """Whether somebody took an entry out of the log that the new version still has."""
-    key = key_of(entry)
-    return key in before and key not in theirs
+def _removed(
+    entries: "Sequence[Entry]", before: "dict[Key, list[Entry]]", theirs: "dict[Key, list[Entry]]"
+) -> "set[int]":
+    """The positions of what somebody took out of the log and the new version still has. Of several that say the same,
+    those whose id is there no more go first, then the last ones."""
+    by_key: "dict[Key, list[int]]" = {}
+    for position, entry in enumerate(entries):
+        if says_something(entry):
+            by_key.setdefault(key_of(entry), []).append(position)
+    found: "set[int]" = set()
+    for key, places in by_key.items():
+        number = len(before.get(key, ())) - len(theirs.get(key, ()))
+        if number > 0:
+            left = {_id_of(entry) for entry in theirs.get(key, ())}
+            ordered = sorted(places, key=lambda place: (_id_of(entries[place]) in left, -place))
+            found.update(ordered[: number if key in theirs else None])
+    return found
+
+
+def _id_of(entry: Entry) -> str:
+    return entry.observation.id if entry.observation else ""
 
 
 def _newest(entry: Entry, before: "dict[Key, list[Entry]]", theirs: "dict[Key, list[Entry]]") -> str:

@@ -14,7 +14,7 @@ from _archive import Archived, Block, append_block, block_for, render_archived
 from _compat import sha256_hex
 from _errors import RefusedError
 from _files import decode, read_bytes
-from _ledger import append_rows, facts_of, sha_of
+from _ledger import append_rows, facts_of, mark_of, sha_of
 from _observations import Entry, Observation, next_ids, observations_in, parse_log, render_line
 from _state.places import Places
 from _state.rewrite import name_of, names_in, rewrite_log, rewritten
@@ -66,7 +66,8 @@ def journal_of(places: Places, change: Reflection) -> "dict[str, Any]":
     _check(text, after, leaving, [line for line, _names in _pairs(arriving)])
     path = places.reflections / f"{change.day}.md"
     block = block_for(path, render_archived(archived))
-    number = sha256_hex(json.dumps([rows, remaining, arriving, block._asdict()]).encode())[:16]
+    told = [mark_of(places.ledger), rows, remaining, arriving, block._asdict()]
+    number = sha256_hex(json.dumps(told).encode())[:16]
     return {
         "schema": SCHEMA,
         "kind": "reflection",

@@ -9,7 +9,7 @@ from typing import Callable
 from _compat import sha256_hex
 from _errors import BusyError
 from _files import decode, encode, read_bytes, replace_file
-from _observations import Entry, is_bare_day, observations_in, parse_line, parse_log
+from _observations import BOM, Entry, is_bare_day, observations_in, parse_line, parse_log
 from _state.places import Places
 
 _ATTEMPTS = 50
@@ -23,7 +23,9 @@ def rewrite_log(places: Places, change: Callable[[str], str]) -> None:
     for _attempt in range(_ATTEMPTS):
         found = read_bytes(places.observations)
         data = found or b""
-        new = encode(change(decode(data)))
+        text = decode(data)
+        rest = text.lstrip(BOM)  # which stays in front, whatever becomes of the line behind it
+        new = encode(text[: len(text) - len(rest)] + change(rest).lstrip(BOM))
         if new == data:
             return
         replace_file(places.private / "observations.before-rewrite", data)
@@ -36,7 +38,7 @@ def name_of(entry: Entry) -> str:
     """What an observation's entry is known again by: the SHA-256 of its exact text and its day. One that a person has
     edited has another name; the same words under another date line are another entry."""
     day = entry.observation.date if entry.observation else ""
-    return sha256_hex(encode(f"{day}\n{entry.raw}"))
+    return sha256_hex(encode(f"{day}\n{entry.raw.lstrip(BOM)}"))
 
 
 def names_in(entries: Iterable[Entry]) -> "Counter[str]":

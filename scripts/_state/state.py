@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from _compat import from_epoch_ms, parse_instant
 from _errors import DAMAGED
 from _files import append_file, private_folder, read_bytes, replace_file
-from _ledger import first_sight, highest_given, rows_as_bytes, still_provisional
+from _ledger import (
+    first_sight,
+    highest_given,
+    highest_named,
+    mark_of,
+    read_ledger,
+    rows_as_bytes,
+    rows_since,
+    still_provisional,
+)
 from _state.places import Places
 from _transcripts.cursors import Cursors
 
@@ -35,7 +45,8 @@ class State(NamedTuple):
     observation, so that an archived one's id is never given again. `last_hash` is the MD5 of the last messages
     processed, for `.observer-last-hash`; `brief_of` the SHA-256 of the log that brief.txt was made from.
     `reflected_at` is when the log was last reflected on to the end, `reflected_words` its size then; `reflect_from` the
-    place in the log at which a reflection that stopped midway goes on, "" when none did."""
+    place in the log at which a reflection that stopped midway goes on, "" when none did. `ledger` is how far the ledger
+    was written (`_ledger.mark_of`) when the state was: by that one is told which an older copy took the place of."""
 
     since_ms: int = 0
     cursors: Mapping[str, Cursor] = {}
@@ -53,6 +64,7 @@ class State(NamedTuple):
     reflected_at: str = ""
     reflected_words: int = 0
     reflect_from: str = ""
+    ledger: str = ""
 
     def as_json(self) -> "dict[str, Any]":
         """The object that stands in state.json."""
@@ -74,6 +86,7 @@ class State(NamedTuple):
             "reflected_at": self.reflected_at,
             "reflected_words": self.reflected_words,
             "reflect_from": self.reflect_from,
+            "ledger": self.ledger,
         }
 
     @classmethod
@@ -98,28 +111,74 @@ class State(NamedTuple):
             reflected_at=str(data.get("reflected_at", "")),
             reflected_words=int(data.get("reflected_words", 0)),
             reflect_from=str(data.get("reflect_from", "")),
+            ledger=str(data.get("ledger", "")),
         )
 
 
 def load_state(places: Places) -> State:
-    """Read state.json. Lost or damaged, it begins anew where the ledger says that observing began: without a cursor
-    each message is looked up among those that the ledger names as covered."""
+    """Read state.json. One that is older than the ledger, as a copy put back may be, is told what that says. Lost or
+    damaged, it begins anew where the ledger says that observing began: without a cursor each message is looked up among
+    those that the ledger names as covered."""
     data = read_bytes(places.state)
     found = _state_in(data) if data is not None else None
     if found is not None and found.since_ms:
-        return found
+        return _brought_up(found, places.ledger)
     since = first_sight(places.ledger)
     if since is None:
         return found or State(highest=highest_given(places.ledger))
-    waiting = {name: Provisional(*found) for name, found in still_provisional(places.ledger).items()}
-    return State(since_ms=since, highest=highest_given(places.ledger), provisional=waiting)
+    return State(
+        since_ms=since,
+        highest=highest_given(places.ledger),
+        provisional=_provisional({}, read_ledger(places.ledger)),
+    )
+
+
+def _brought_up(state: State, ledger: Path) -> State:
+    """The state with what the ledger knows beyond it: ids that were given, lines that wait for an answer, and, as far
+    as messages were covered since, no cursor for their sessions, so that each message is looked up.
+
+    A state without a mark that the ledger has, of an earlier edition or beside an older copy of the ledger, is as old
+    as the ids in it.
+    """
+    late = rows_since(ledger, state.ledger)
+    rows = list(read_ledger(ledger) if late is None else late)
+    if not rows:
+        return state
+    given = highest_named(rows)
+    is_ahead = any(number > state.highest.get(day, 0) for day, number in given.items())
+    if late is None and not is_ahead:
+        return state
+    if is_ahead:
+        more = {day: max(number, state.highest.get(day, 0)) for day, number in given.items()}
+        state = state._replace(highest={**state.highest, **more})
+    sessions = {row.get("session", "") for row in rows if row["e"] == "covered"}
+    return state._replace(
+        cursors=_without(state.cursors, sessions),
+        backfill=_without(state.backfill, sessions),
+        provisional=_provisional(state.provisional, rows),
+    )
+
+
+def _without(cursors: Mapping[str, Cursor], sessions: "set[str]") -> Mapping[str, Cursor]:
+    if not sessions:
+        return cursors
+    rows = Cursors.of(cursors).rows
+    return Cursors({key: row for key, row in rows.items() if key.partition(":")[2] not in sessions})
+
+
+def _provisional(
+    before: "Mapping[str, Provisional]", rows: "Iterable[Mapping[str, Any]]"
+) -> "dict[str, Provisional]":
+    return {name: Provisional(*found) for name, found in still_provisional(rows, before).items()}
 
 
 def save_state(places: Places, state: State) -> None:
-    """Replace state.json; a damaged one is kept beside it."""
+    """Replace state.json; a damaged one is kept beside it. The caller holds the memory lock, and has loaded the state
+    since it does, so that it knows all that the ledger says by now."""
     old = read_bytes(places.state)
     if old is not None and _state_in(old) is None:
         replace_file(places.state.with_suffix(".damaged"), old)
+    state = state._replace(ledger=mark_of(places.ledger))
     # ASCII, with escapes: the name of a transcript, and so a session's id, need not be UTF-8.
     new = json.dumps(state.as_json(), separators=(",", ":")).encode()
     if new != old:
