@@ -173,7 +173,8 @@ def _noted_in(rows: "Iterable[Mapping[str, Any]]") -> "dict[str, list[str]]":
         if row.get("fp") and row.get("e") == "noted":
             found.setdefault(str(row["fp"]), []).append(str(row.get("in", "")))
         elif row.get("e") == "let_go" and found.get(str(row.get("fp"))):
-            found[str(row["fp"])].pop()
+            places = found[str(row["fp"])]
+            places.remove(row["in"] if row.get("in") in places else places[-1])
     return found
 
 
@@ -227,8 +228,17 @@ def account_of(files: Files) -> Account:
 
 def _older_lines_gone(files: Files) -> "list[tuple[str, str]]":
     """Print and file of the lines of an older edition that the ledger has seen and that are there no more."""
-    there = Counter(line.fp for line in files.older if line.is_note)
-    return [(fp, where) for fp, places in files.noted.items() for where in places[there[fp] :]]
+    found = []
+    by_print: "dict[str, Counter[str]]" = {}
+    for line in files.older:
+        if line.is_note:
+            by_print.setdefault(line.fp, Counter())[line.where] += 1
+    for fp, places in files.noted.items():
+        there = by_print.get(fp, Counter())
+        missing = Counter(places) - there
+        moved = sum((there - Counter(places)).values())  # to the other file, which is no loss
+        found += [(fp, where) for where in list(missing.elements())[moved:]]
+    return found
 
 
 def _older_lines_new(files: Files) -> "list[OldLine]":

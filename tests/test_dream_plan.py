@@ -260,6 +260,12 @@ def test_six_months_come_under_the_target_and_what_must_stay_stays(long_log: str
     assert going.isdisjoint(must)
 
 
+def test_the_plan_says_how_many_hook_lines_there_is_room_for(long_log: str) -> None:
+    told = plan(long_log, night(1)).as_json()
+    leaving = sum(one["verdict"] != KEEP for one in told["observations"])
+    assert 0 < told["hook_lines"] < leaving and 40 * told["hook_lines"] <= told["hook_tokens"]
+
+
 def test_no_more_leaves_for_the_target_than_it_takes() -> None:
     log = "".join(
         line(

@@ -196,3 +196,34 @@ def test_what_is_forgotten_there_is_not_missed_and_leaves_no_print(person: Perso
     assert account(person)[:1] == (1,) and account(person)[3] == []
     left = {row.get("fp") for row in person.ledger("noted")} - {None}
     assert len(prints) == 2 and len(left) == 1
+
+
+def test_a_line_is_forgotten_by_the_name_that_search_gives_it(person: Person) -> None:
+    put(person, LINES)
+    person.night("preflight")
+    hit = person.recall("search", "garage", "--json").result["results"][0]
+    assert hit["id"].startswith("line-")
+    assert person.recall("restore", hit["id"]).code == 0
+    assert person.recall("explain", hit["id"]).code == 0
+    ended = person.recall("forget", hit["id"], "--apply")
+    assert (ended.code, ended.result["reason"]) == (0, "forgotten")
+    for path in person.workspace.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert b"garage" not in content.lower() and hit["id"].encode() not in content, path
+    assert account(person)[3] == []
+    ended = person.recall("forget", hit["id"], "--apply")
+    assert ended.code == 2 and "nothing is known of" in ended.result["error"]["message"]
+
+
+def test_of_a_line_in_both_archives_the_file_that_lost_it_is_named(person: Person) -> None:
+    both = [person.memory / name for name in (FILE, OTHER)]
+    for path in both:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("- 🟡 Milk is bought on Mondays\n", "utf-8")
+    assert person.night("account", "--accept").code == 0
+    both[0].unlink()
+    (fault,) = person.night("account").result["faults"]
+    assert (fault["kind"], fault["where"]) == ("gone", FILE)
+    both[1].write_text("- 🟡 Milk is bought on Mondays\n" * 2, "utf-8")  # moved there
+    assert person.night("account").code == 0

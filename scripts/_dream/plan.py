@@ -86,6 +86,7 @@ class Plan:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "hook_tokens": self.hook_tokens,
+            "hook_lines": self.hook_tokens // HOOK_TOKENS,
             "tokens_after_estimated": True,  # how long the hook lines will be is not known yet
             "token_target": self.night.token_target,
             "target_reached": self.target_reached,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from _account import CHUNKED, FORGOTTEN, MERGED, Standing, standings
-from _archive import read_records
+from _archive import names_of, read_records, says_more
 from _compat import Stamp, sha256_hex, stamp
 from _files import decode, read_bytes
 from _forget.listing import files_below
@@ -136,12 +136,16 @@ def seen(places: Places) -> "dict[Path, Optional[Stamp]]":
     return {path: stamp(path) for path in files}
 
 
-def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: str) -> Choice:
-    """Everything that goes, and why."""
+def choose(
+    places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: str, lines: "tuple[str, ...]" = ()
+) -> Choice:
+    """Everything that goes, and why. `lines` are the names (`line-...`) of wanted lines that have no id."""
     memory, wanted = places.observations.parent, frozenset(ids)
     history = _history(read_ledger(places.ledger))
     why = dict.fromkeys(wanted, ASKED)
-    order = Order(wanted, words)
+    called = _texts_called(memory, lines)
+    texts = frozenset(called.values())
+    order = Order(wanted, words, tuple(sorted(texts)))
     while True:
         before = len(why), order
         items = list(read_items(memory, order, _neighbours(why, history)))
@@ -150,6 +154,7 @@ def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: s
         _spread(why, history, _texts(items), wanted)
         spared = _spared(items, why, history)
         order = _order(why, words, items, spared, history)
+        order = replace(order, texts=tuple(sorted({*order.texts, *texts})), lines=tuple(sorted(called)))
         if before == (len(why), order):
             break
     order = replace(order, loose=tuple(sorted({*order.loose, *_proposed(memory, order)})))
@@ -165,9 +170,30 @@ def choose(places: Places, ids: "Iterable[str]", words: "tuple[str, ...]", at: s
         _origins(why, history),
         tuple(sorted(kept)),
         tuple(name for name in why if name in standing and standing[name].state == FORGOTTEN),
-        tuple(sorted(name for name in wanted if name not in there and name not in standing)),
+        tuple(
+            sorted(
+                [name for name in wanted if name not in there and name not in standing]
+                + [name for name in lines if name not in called]
+            )
+        ),
         spared,
     )
+
+
+def _texts_called(memory: Path, lines: "Sequence[str]") -> "dict[str, str]":
+    """What the lines without an id say that go by these names, in the log or in the list of another edition."""
+    if not lines:
+        return {}
+    pages = [memory / name for name in LOGS] + [page for one in ARCHIVES for page in _pages_in(memory / one)]
+    found: "dict[str, str]" = {}
+    for page in pages:
+        text = decode(read_bytes(page) or b"")
+        entries = [] if page.name not in LOGS and list(read_records(text)) else list(parse_log(text))
+        entries = [entry for entry in entries if says_more(entry)]
+        for name, entry in zip(names_of(entries), entries):
+            if name in lines:
+                found[name] = entry.observation.text if entry.observation else tidy(entry.raw)
+    return found
 
 
 def _add_hits(

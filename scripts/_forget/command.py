@@ -12,7 +12,7 @@ from _errors import UsageError
 from _files import is_there
 from _forget.carry import Forgotten, carry_out, clean_files, finish_unfinished, look, others
 from _forget.choose import Choice, choose, seen
-from _forget.order import is_id, query_of
+from _forget.order import is_id, is_line_name, query_of
 from _gate.wording import ORDINARY
 from _ledger import covered_uids
 from _memory import iso
@@ -30,19 +30,23 @@ def forget(desk: Desk, wanted: "Sequence[str]", apply: bool) -> Result:
     """Forget what the words or ids stand for; without `apply` only show it. Raises UsageError for ids that nothing is
     known of, and for words that stand in every second line; StorageError, with nothing written, when a folder or file
     of ours cannot be read."""
-    ids, words = read_wanted(wanted)
+    ids, words, lines = read_wanted(wanted)
     before = seen(desk.places)
     if not apply or desk.run.dry_run:
-        choice = choose(desk.places, ids, words, iso(desk.run.now))
+        choice = choose(desk.places, ids, words, iso(desk.run.now), lines)
         refuse_unknown(choice)
         return told(desk, choice, look(desk, choice.order), "dry_run")
     # Looking takes seconds where memory is large: others wait only while it is done, and what they changed meanwhile is
     # looked at again.
-    guess = choose(desk.places, ids, words, iso(desk.run.now))
+    guess = choose(desk.places, ids, words, iso(desk.run.now), lines)
     clean = clean_files(desk, guess.order)
     with desk.holding_memory():
         finished = finish_unfinished(desk)
-        choice = guess if seen(desk.places) == before else choose(desk.places, ids, words, iso(desk.run.now))
+        choice = (
+            guess
+            if seen(desk.places) == before
+            else choose(desk.places, ids, words, iso(desk.run.now), lines)
+        )
         refuse_unknown(choice)
         files: "dict[str, int]" = {}
         if choice.items or choice.rows or choice.order.words:
@@ -61,15 +65,17 @@ def finish(run: Run) -> None:
             finish_unfinished(desk)
 
 
-def read_wanted(wanted: "Sequence[str]") -> "tuple[list[str], tuple[str, ...]]":
-    """The ids among the arguments, and the words of the others."""
+def read_wanted(wanted: "Sequence[str]") -> "tuple[list[str], tuple[str, ...], tuple[str, ...]]":
+    """The ids among the arguments, the words of the others, and the names of lines that have no id."""
     ids = [one.upper() for one in wanted if is_id(one.upper())]
-    words = query_of(" ".join(one for one in wanted if not is_id(one.upper())))
-    if not ids and not words:
+    lines = tuple(one.lower() for one in wanted if is_line_name(one.lower()))
+    others = (one for one in wanted if not is_id(one.upper()) and not is_line_name(one.lower()))
+    words = query_of(" ".join(others))
+    if not ids and not words and not lines:
         raise UsageError("there is nothing to forget", 'such as: recall.py forget "Anna Meier"')
     if words and not any(map(_is_telling, words)):
         raise UsageError("these words stand in every second line", "name something rarer, or ids")
-    return ids, words
+    return ids, words, lines
 
 
 def _is_telling(word: str) -> bool:

@@ -19,7 +19,8 @@ _OUR_METADATA = re.compile(
 )
 _FIELD_NAME = re.compile(r"\bdc:[a-z_]+=")
 _MARKS = "*_~`"  # of emphasis
-_ID = re.compile(r"\b(?:OBS|CHUNK)-\d{8}-\d{3,9}(?!\d)")
+_ID = re.compile(r"\b(?:OBS|CHUNK)-[0-9]{8}-[0-9]{3,9}(?![0-9])")
+_LINE_NAME = re.compile(r"line-[0-9a-f]{12}(?:-[0-9]+)?")
 # What a fingerprint leaves out within a word.
 _QUOTES = re.compile(r"[`*_~#>\[\]()\"“”‘’'«»]")
 # A shorter text is only looked for as a whole line: "Yes" stands in many.
@@ -34,13 +35,15 @@ class Order:
     for its beginning), and whatever says one of the `texts`. `prints` are the first parts of the SHA-256 of
     fingerprints that the ledger has of them. `loose` are texts that stood with them: lines below an observation, hooks,
     topics, what was made of it and others, and what was proposed because of it. They are looked for only where no
-    observation stands, such as in the log of a night: no other observation goes because it says one of them."""
+    observation stands, such as in the log of a night: no other observation goes because it says one of them. `lines`
+    are names of lines without an id."""
 
     ids: "frozenset[str]"
     words: "tuple[str, ...]" = ()
     texts: "tuple[str, ...]" = ()
     prints: "frozenset[str]" = frozenset()
     loose: "tuple[str, ...]" = ()
+    lines: "tuple[str, ...]" = ()
 
     def has(self, text: str) -> bool:
         """Whether a text has all the words or says one of the texts. Of its metadata only values that are not ours
@@ -50,8 +53,8 @@ class Order:
         )
 
     def names(self, text: str) -> bool:
-        """Whether a text mentions one of the ids."""
-        return any(name in self.ids for name in ids_in(text))
+        """Whether a text mentions one of the ids, or one of the lines by its name."""
+        return any(name in self.ids for name in ids_in(text)) or any(name in text for name in self.lines)
 
     def tells(self, text: str) -> bool:
         """Whether a note that stands by itself has all the words, or says one of the texts: word for word, or with all
@@ -64,7 +67,7 @@ class Order:
 
     def may_be_in(self, content: str) -> bool:
         """A quick look at a whole file: False when nothing in it can be about any of it."""
-        if mentions(content, self.ids):
+        if mentions(content, self.ids) or any(name in content for name in self.lines):
             return True
         plain = folded(content)
         if self.words:
@@ -101,6 +104,7 @@ class Order:
             "texts": list(self.texts),
             "prints": sorted(self.prints),
             "loose": list(self.loose),
+            "lines": list(self.lines),
         }
 
     @classmethod
@@ -112,6 +116,7 @@ class Order:
             tuple(map(str, found["texts"])),
             frozenset(map(str, found["prints"])),
             tuple(map(str, found.get("loose", ()))),
+            tuple(map(str, found.get("lines", ()))),
         )
 
 
@@ -147,6 +152,11 @@ def ids_in(text: str) -> "list[str]":
 def is_id(text: str) -> bool:
     """Whether a text is the id of an observation or chunk, and nothing else."""
     return ids_in(text) == [text]
+
+
+def is_line_name(text: str) -> bool:
+    """Whether a text is the name of a line that has no id, as `recall.py search` tells it."""
+    return bool(_LINE_NAME.fullmatch(text))
 
 
 def query_of(text: str) -> "tuple[str, ...]":
