@@ -324,7 +324,7 @@ def _may_be_file(path: Path) -> bool:
 def _count_in(path: Path, order: Order) -> Optional[int]:
     """Lines about it; None where the file could not be looked at."""
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
+        if os.stat(path).st_size > _LARGEST_BYTES:
             return None
         data = read_bytes(path)
     except (OSError, StorageError):
