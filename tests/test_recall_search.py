@@ -174,6 +174,16 @@ def test_kinds_and_days_leave_others_out(tmp_path: Path) -> None:
     assert len(ask(tmp_path, "lease", limit=2)) == 2
 
 
+def test_what_is_asked_for_by_kind_is_found_behind_all_that_answers_better(tmp_path: Path) -> None:
+    keep(tmp_path, *(item(number, "Lease lease") for number in range(1, 400)))
+    (tmp_path / "observations.md").write_text(
+        "Date: 2026-05-01\n\n- 🔴 09:00 Of many words one is the lease <!-- dc:id=OBS-20260501-001 -->\n",
+        "utf-8",
+    )
+    assert "OBS-20260501-001" not in ids(ask(tmp_path, "lease", limit=100))
+    assert ids(ask(tmp_path, "lease", wanted=Wanted(("live",)))) == ["OBS-20260501-001"]
+
+
 # Where it is found ---------------------------------------------------------------------------------------------------
 
 

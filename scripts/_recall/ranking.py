@@ -17,7 +17,7 @@ from _recall.terms import terms_of
 
 LIMIT = 10
 _SCORED = 1_000  # items that are weighed at all
-_LOOKED_AT = 150  # so many of the best items have their neighbours looked at
+_LOOKED_AT = 60  # so many of the best items have their neighbours looked at
 _HALF_LIFE_DAYS = 365.0
 
 
@@ -133,7 +133,7 @@ def _with_neighbours(
                     shares[far - 1] * scores.get(other.head, 0.0)
                     for far, other in places.beside(item, len(shares))
                 )
-    return around
+    return {**scores, **around}
 
 
 def _prior(hit: Hit, today: date, weights: Weights) -> float:
