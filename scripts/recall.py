@@ -266,7 +266,8 @@ def explain_item(options: argparse.Namespace, run: Run) -> Result:
         page.append(
             "  The ledger knows nothing of it: it came from another edition, or was written by a person."
         )
-    return Result("ok", state, facts, shown={"history": history}, page="\n".join(page))
+    shown = {"history": history, **({"in_log_again": back} if back else {})}
+    return Result("ok", state, facts, shown=shown, page="\n".join(page))
 
 
 def live_again(config: Config, rows: "Sequence[Mapping[str, Any]]") -> "list[str]":

@@ -16,6 +16,13 @@ Date: 2026-07-02
 """
 
 
+def test_without_any_night_nobody_is_sent_to_a_rollback(tmp_path: Path) -> None:
+    memory = Night(tmp_path / "home")
+    memory.put(LOG + "A remark that is longer than what the target has room for. " * 20)
+    ended = memory.night("validate", DREAM_TOKEN_TARGET="100")
+    assert ended.code == 6 and "preflight" in ended.result["error"]["hint"]
+
+
 def test_a_rehearsed_night_over_lines_without_ids_holds(tmp_path: Path) -> None:
     memory = Night(tmp_path / "home")
     memory.put(LOG)

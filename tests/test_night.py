@@ -126,25 +126,20 @@ def test_as_many_leave_a_hook_line_as_still_make_the_log_smaller(memory: Night) 
     assert metrics(memory)["reduction_pct"] >= 10
 
 
-def test_where_little_left_hook_lines_take_half_of_what_left(memory: Night) -> None:
+@pytest.mark.parametrize(
+    ("target", "lines"),
+    # Half of what left; in a log with room for years as many as do not make it larger than it was.
+    [("4000", 2), ("20000", 4)],
+)
+def test_where_little_left_there_are_few_hook_lines(memory: Night, target: str, lines: int) -> None:
     rules = "".join(
         f"- 🔴 11:00 Never sell painting {n} to Olga <!-- dc:type=rule dc:id=OBS-20260902-{n} -->\n"
         for n in range(100, 160)
     )
     memory.put_with_ledger(LOG.replace("Date: 2026-11-29\n", f"{rules}\nDate: 2026-11-29\n"))
-    memory.night("run", DREAM_TOKEN_TARGET="4000")
-    assert len(hooks_in(memory.log)) == 2
+    memory.night("run", DREAM_TOKEN_TARGET=target)
+    assert len(hooks_in(memory.log)) == lines
     assert len(list(read_observations(memory.file(ARCHIVE)))) == 5
-
-
-def test_where_little_left_a_log_with_room_for_years_has_a_hook_line_for_each(memory: Night) -> None:
-    rules = "".join(
-        f"- 🔴 11:00 Never sell painting {n} to Olga <!-- dc:type=rule dc:id=OBS-20260902-{n} -->\n"
-        for n in range(100, 160)
-    )
-    memory.put_with_ledger(LOG.replace("Date: 2026-11-29\n", f"{rules}\nDate: 2026-11-29\n"))
-    memory.night("run", DREAM_TOKEN_TARGET="20000")
-    assert len(hooks_in(memory.log)) == 4  # the fifth would make the log larger than it was
     figures = metrics(memory)
     assert figures["tokens_after"] <= figures["tokens_before"]
 

@@ -127,7 +127,7 @@ def plan(
     wanted += min(HOOK_TOKENS * lines, most)
     room = room_for_hooks(rest, night.token_target)
     after = rest + min(wanted, room)
-    held = _held_by(verdicts, entries, rest) if after > night.token_target else {}
+    held = _held_by(verdicts, rest) if after > night.token_target else {}
     return Plan(night, tuple(verdicts), chunks, before, after, min(wanted, room), held)
 
 
@@ -211,7 +211,7 @@ def _first_to_go(found: Verdict) -> "tuple[float, str, int]":
     return found.note.importance, found.note.item.observation.date, found.note.item.position
 
 
-def _held_by(verdicts: "Sequence[Verdict]", entries: "Sequence[Entry]", rest: int) -> "dict[str, int]":
+def _held_by(verdicts: "Sequence[Verdict]", rest: int) -> "dict[str, int]":
     """Tokens that stay, by why they must: the protections, and "other text" for what is no observation."""
     held: "Counter[str]" = Counter()
     for found in verdicts:

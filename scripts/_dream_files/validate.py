@@ -68,9 +68,13 @@ def validate(desk: Desk, goes_on: bool = False, held_back: "frozenset[str]" = fr
     if passed:
         return Result("ok", "valid", facts)
     failed = ", ".join(name for name, holds in found.gates.items() if not holds)
-    return _cli.failed(
-        RefusedError(f"the night does not hold: {failed}", "run: dream_cycle.py rollback"), facts
-    )
+    if night is None:
+        problem = RefusedError(
+            f"there was no night yet, and memory does not hold: {failed}", "begin one: preflight"
+        )
+    else:
+        problem = RefusedError(f"the night does not hold: {failed}", "run: dream_cycle.py rollback")
+    return _cli.failed(problem, facts)
 
 
 def _facts(

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import _llm
 
 HOOKS = {1: 1, 2: 5}  # by phase
-LEAST_HOOKS = 4
 MAX_FINDING_TOKENS, MAX_ANSWER_TOKENS = 100, 400
 
 

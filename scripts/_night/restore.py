@@ -12,12 +12,21 @@ from _cli import Result
 from _dream import highest_in, hooked_id, without
 from _dream.lines import with_id
 from _dream_files.desk import Desk
+from _dream_files.update import refresh
 from _errors import RefusedError, UsageError
 from _files import decode, read_bytes
 from _forget import is_id
 from _ledger import facts_of
 from _memory import iso
-from _observations import Entry, is_date, make_observation, next_ids, parse_line, parse_log, render_line
+from _observations import (
+    MAX_TEXT_CHARS,
+    Entry,
+    is_date,
+    make_observation,
+    next_ids,
+    parse_log,
+    render_line,
+)
 from _state import Filing, file_away, load_state, with_entries
 
 
@@ -43,6 +52,7 @@ def restore(desk: Desk, name: str) -> Result:
             coming = [(one, _find(desk, files, one)) for one in wanted if one not in files.live]
         if coming and not desk.pretends:
             _bring_back(desk, files, coming, {name, *(one for one, _kept in coming)})
+            refresh(desk)
     facts = {
         "restored": len(coming),
         "ids": [one for one, _kept in coming],
@@ -157,10 +167,13 @@ def _as_entry(day: str, raw: str) -> Optional[Entry]:
 
 
 def _made(day: str, raw: str) -> Optional[Entry]:
-    """An entry for a text that another edition archived without its bullet."""
-    made = make_observation(raw, date=day if is_date(day) else "")
-    line = render_line(made) if made else ""
-    return Entry(line, "observation", parse_line(line)) if line else None
+    """An entry for a text that another edition archived without its bullet: its first line, with the rest below."""
+    first, *under = raw.strip("\n").split("\n")
+    made = make_observation(
+        first, date=day if is_date(day) else "", max_chars=max(len(first), MAX_TEXT_CHARS)
+    )
+    below = (f"  {line.strip()}" for line in under if line.strip())
+    return _as_entry(day, "\n".join([render_line(made), *below])) if made else None
 
 
 def _bring_back(desk: Desk, files: Files, coming: "list[tuple[str, Kept]]", names: "set[str]") -> None:
